@@ -22,7 +22,7 @@ from reasoningbank.core.types import Confidence, Memory, Record, Remembered, Sig
 from reasoningbank.guard.clean_store import CleanStore, reading_out
 from reasoningbank.guard.fields import outgoing, scrubbed_record
 from reasoningbank.guard.secrets import Scrubber
-from reasoningbank.guard.trust import levels_of, trust_of
+from reasoningbank.guard.trust import doubtful_ids, trust_of
 from reasoningbank.ports import Reader, Store
 
 V = TypeVar("V", bound=Hashable)
@@ -109,20 +109,14 @@ class BankContext:
 
     def weigh_memories(self, reader: Reader, memories: Sequence[Memory]) -> list[Remembered]:
         """Memories with what they have earned as of now."""
-        ids = [memory.id for memory in memories]
-        evidence: dict[str, list[Signal]] = {memory_id: [] for memory_id in ids}
-        if ids:
-            for signal in reader.select(Signal, {"memory_id": ids}):
-                evidence[signal.memory_id].append(signal)
-        shown = reader.exposure_counts(ids) if ids else {}
-        levels = levels_of(reader, memories)
+        earned = reader.earned_by([memory.id for memory in memories], doubtful_ids(memories))
         uses = self.uses(reader)
         return [
             self._weigh(
                 memory,
-                evidence[memory.id],
-                shown.get(memory.id, 0),
-                trust_of(memory, levels),
+                earned.signals[memory.id],
+                earned.shown.get(memory.id, 0),
+                trust_of(memory, earned.levels),
                 uses.get(memory.namespace, 0),
             )
             for memory in memories

@@ -44,6 +44,11 @@ class Location:
         return scheme if separator else FILES
 
     @property
+    def is_remote(self) -> bool:
+        """Whether a look at the bank is a call over a network, which may take a while, and other machines look too."""
+        return self.scheme != FILES
+
+    @property
     def absolute_url(self) -> str:
         """For a process that runs in another folder."""
         is_path = self._state is not None and "://" not in self.url

@@ -30,6 +30,7 @@ from reasoningbank.core.types import (
     Scope,
     Showing,
     SideRecord,
+    Signal,
     Standing,
     State,
 )
@@ -93,6 +94,8 @@ class StoreInfo:
     durability: str
     """What an acknowledged write survives, in words."""
     read_only: bool
+    bank: str = ""
+    """Which bank it is: a copy is another one, wherever it is moved. "" where nobody can tell."""
     files: tuple[Path, ...] = ()
     """Of this machine, that hold the bank, the one with the records first: none may be read as something else."""
 
@@ -119,6 +122,10 @@ class Check:
         return cls(name=name, verdict="fail", says=says)
 
 
+INDEX_AWAY = "index engine"
+"""The kind of a damage that nobody could look for: the index's engine does not answer, or its library is missing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
     kind: str
@@ -130,6 +137,10 @@ class RecordQueries(Protocol):
     """Records of one tenant, as of one moment."""
 
     def get(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]: ...
+
+    def get_each(self, asked: Mapping[type[Any], Sequence[str]]) -> dict[type[Any], dict[str, Any]]:
+        """Records of several kinds, in one round trip."""
+        ...
 
     def select(
         self,
@@ -178,6 +189,16 @@ class RecordQueries(Protocol):
         ...
 
 
+class Earned(NamedTuple):
+    """What is known of memories, by id."""
+
+    signals: Mapping[str, Sequence[Signal]]
+    shown: Mapping[str, int]
+    """As `exposure_counts` has it."""
+    levels: Mapping[str, int]
+    """As `trust_levels` has it, of those whose trust is in doubt."""
+
+
 class SideRecordQueries(Protocol):
     """What is kept beside the records."""
 
@@ -189,6 +210,10 @@ class SideRecordQueries(Protocol):
         """Kept vectors as {memory id: {facet: little-endian float32}}."""
         ...
 
+    def earned_by(self, ids: Sequence[str], doubtful: Sequence[str]) -> Earned:
+        """What memories have earned, in one round trip."""
+        ...
+
     def exposure_counts(self, ids: Sequence[str]) -> dict[str, int]:
         """How often each memory was shown with the advice that it gives now; what was withheld was not."""
         ...
@@ -197,9 +222,38 @@ class SideRecordQueries(Protocol):
         """The memories that were shown during a trajectory, in the order in which they first were."""
         ...
 
+    def shown_to(self, memory_id: str, limit: int) -> dict[str, float]:
+        """The trajectories in which a memory was shown, with when it was last; the latest first."""
+        ...
+
+
+class Learned(NamedTuple):
+    """A memory, and the task that it was learned in."""
+
+    memory_id: str
+    task_id: str
+    is_solution: bool
+
+
+class Grounds(NamedTuple):
+    """What the confidence of a memory is made of."""
+
+    memory_id: str
+    namespace: str
+    initial: float
+    created_at: float
+    signals: list[Signal]
+    """Those about what it advises now, as far as a policy reads them: without session and comment."""
+
 
 class EvidenceQueries(Protocol):
     """What came of memories, and how tasks went."""
+
+    def grounds(self, namespace: str | None, after: tuple[float, str] | None, limit: int) -> list[Grounds]:
+        """Of so many active memories, the oldest first, what confidence is made of, without a look at any text;
+        `after` is the moment and the id of the last one before.
+        """
+        ...
 
     def uses_by_namespace(self) -> dict[str, int]:
         """How many uses were reported of all memories together, by namespace, of what they advise now."""
@@ -211,9 +265,18 @@ class EvidenceQueries(Protocol):
         """
         ...
 
-    def evidence_in(self, trajectory_ids: Sequence[str]) -> list[Evidenced]:
-        """The signals that arose in these trajectories about what memories still advise, as far as a search needs them;
-        and what the user said against those memories anywhere else, with an empty trajectory.
+    def past_tasks(
+        self, ids: Sequence[str], circle: tuple[str | None, str | None] | None, limit: int
+    ) -> tuple[list[str], list[Evidenced], list[Learned]]:
+        """In one round trip: the latest tasks of a circle, as `like_tasks` has them; the signals that arose in the
+        tasks with these ids about what memories still advise, as far as a search needs them; and the active memories
+        that were learned in those tasks.
+        """
+        ...
+
+    def said_of(self, ids: Sequence[str], learned: Sequence[str]) -> tuple[list[Evidenced], list[Learned]]:
+        """In one round trip: what the user said against memories, wherever that was, with an empty task; and which of
+        others are active.
         """
         ...
 
@@ -229,12 +292,24 @@ class EvidenceQueries(Protocol):
         """How the kinds of tasks went, the most frequent first."""
         ...
 
+    def newest(self, namespace: str | None, limit: int) -> dict[str, float]:
+        """When each of the newest active memories was made, without reading what they say; `namespace` None is all."""
+        ...
+
+    def happenings(self, namespace: str | None, since: float) -> Happenings:
+        """When memories came, sessions ended and evidence was given, from then on: for curves over time."""
+        ...
+
 
 class TrustQueries(Protocol):
     """What memories are trusted, where they come from, and which say the same."""
 
     def trust_levels(self, ids: Sequence[str]) -> dict[str, int]:
         """The kept trust (`core.origins.Trust`) of each memory that has one; one of the user's own has none."""
+        ...
+
+    def trust_and_memories(self, ids: Sequence[str], shown: Sequence[str]) -> tuple[dict[str, int], dict[str, Memory]]:
+        """What `trust_levels` says of the first, and of the others the memories that are whole: in one round trip."""
         ...
 
     def derived_ids(self, ids: Sequence[str]) -> list[str]:
@@ -248,6 +323,17 @@ class TrustQueries(Protocol):
         and of those with one mark a few dozen of the newest are enough.
         """
         ...
+
+
+class Happenings(NamedTuple):
+    """What happened when, without a look at any text."""
+
+    learned: list[tuple[float, str]]
+    """Of memories that are not forgotten: when they came, and the outcome that they are about."""
+    ended: list[tuple[float, bool]]
+    """Of sessions that ended in success (true) or failure."""
+    said: list[tuple[float, bool, str]]
+    """Of evidence about what memories advise now: when, whether for them, and about which."""
 
 
 class Tie(NamedTuple):
@@ -279,9 +365,11 @@ class VertexRow(NamedTuple):
 class GraphQueries(Protocol):
     """What a walk over the memory graph asks, at a cost that does not grow with the edges of a vertex."""
 
-    def strongest_edges(self, ids: Sequence[str], limit: int, field: str = "source_id") -> dict[str, list[Edge]]:
-        """For each vertex the strongest edges that begin at it, or with the field `target_id` end at it: at most
-        `limit`, the strongest first, the newest of equals first. A vertex without any is left out.
+    def strongest_edges(
+        self, ids: Sequence[str], limit: int, fields: Sequence[str] = ..., where: Where = ...
+    ) -> list[list[Edge]]:
+        """For each of these fields (`source_id`, `target_id`) the edges in which it is one of the vertices: of each
+        vertex the `limit` strongest that fit `where`. The strongest first, the newest of equals first.
         """
         ...
 
@@ -365,8 +453,8 @@ class SideRecordChanges(Protocol):
 
     def kept_reply(self, caller: str, key: str) -> KeptReply | None: ...
 
-    def keep_reply(self, reply: KeptReply, *, drop_before: float) -> None:
-        """Keep the answer with the change that it answers, and let go of those from before `drop_before`."""
+    def keep_reply(self, reply: KeptReply, *, drop_before: float | None) -> None:
+        """Keep the answer with the change that it answers, and let go of those from before `drop_before`, if given."""
         ...
 
 
@@ -409,6 +497,12 @@ class StoreTransactions(Protocol):
         """Records of any tenant, for followers that build views; what it gives never reaches a caller as it is."""
         ...
 
+    def turn(self, name: str, wait_s: float) -> AbstractContextManager[bool]:
+        """The right to what is named, of one thread among all processes and machines that share the bank; False when
+        somebody else kept it for so long. Whoever dies gives it back.
+        """
+        ...
+
     def verify(self) -> list[Damage]: ...
 
     def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None: ...
@@ -436,6 +530,10 @@ class StoreState(Protocol):
     """What is no record and changes in place: settings, tokens, the queue."""
 
     def setting(self, name: str) -> str | None: ...
+
+    def glance(self, setting: str, after: int, limit: int) -> tuple[str | None, list[Change]]:
+        """A setting, and changes as `changes` has them, in one round trip: what every search asks first."""
+        ...
 
     def set_setting(self, name: str, value: str) -> None: ...
 
@@ -518,6 +616,13 @@ class Filter:
     task_type: str | None = None
 
 
+FILTER_PARTS = {
+    "namespace": ("namespace", "team"), "scope": ("scopes",), "outcome": ("outcome",), "state": ("states",),
+    "tags": ("tags",), "without_tags": ("without_tags",), "agent": ("agent",), "task_type": ("task_type",),
+}  # fmt: skip
+"""The parts of a filter in the order in which they are counted, and their fields."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
     vector: Floats | None
@@ -527,6 +632,8 @@ class Probe:
     """How many candidates to bring back from each of the two sides, at most."""
     also: tuple[str, ...] = ()
     """Ids to bring back besides, where they pass the filter: found in another way, scored in the same."""
+    begun: object = None
+    """For the `JoinedHalves` that has begun to look for it; nobody else can tell what it means."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -557,7 +664,7 @@ class Candidates:
     """(n, 2): the rows of the turns just before and after it in the same conversation; −1 where there is none."""
     scopes: list[Scope]
     standings: Sequence[Standing]
-    handles: NDArray[np.int64] | None = None
+    handles: NDArray[Any] | None = None
     """For the `FusedSearch` that found them, good until the next `apply`; nobody else can tell what they mean."""
     exhausted: bool
     """True when a greater depth would bring nothing new."""
@@ -588,6 +695,10 @@ class IndexInfo:
     bytes_on_disk: int
     is_damaged: bool = False
     """Whether it cannot be read at all; the next search builds it again."""
+    engine: str = ""
+    """The URL of the engine that keeps it."""
+    trouble: str = ""
+    """Why it could not be asked, such as a server that is away; the figures say nothing then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -625,7 +736,9 @@ class Frequencies:
 
 
 class Vectors(Protocol):
-    """A vector for each memory, found by its direction. Every call is one that a vector database has.
+    """A vector for each memory, found by its direction. Every call is one that a vector database has, and one round
+    trip to it; each has a deadline, and says `BankUnavailable` where the database is away and `BankDamaged` where
+    somebody removed or replaced what was kept there: it is then built anew.
 
     Words come first: a memory's vector is given after its `WordRow`, in the same order as those.
     """
@@ -658,7 +771,9 @@ class Vectors(Protocol):
         """The vectors of those ids that have one."""
         ...
 
-    def clear(self) -> None: ...
+    def clear(self) -> None:
+        """Begin anew, at position 0, whatever is there: nothing, something else, vectors of other dimensions."""
+        ...
 
     def close(self) -> None: ...
 
@@ -675,10 +790,10 @@ class Words(Protocol):
 
     def delete(self, ids: Sequence[str]) -> None: ...
 
-    def search(self, terms: Mapping[int, float], where: Filter, k: int) -> list[str]:
-        """Of the memories that pass the filter and have any of the terms the `k` best ids: by what the terms they have
-        are worth, more where they weigh much and less in long memories. It need not be our BM25 to the digit: recall
-        scores the rows of what is found itself.
+    def search(self, asked: Sequence[Mapping[int, float]], where: Filter, k: int) -> list[list[str]]:
+        """For each question the `k` best ids of the memories that pass the filter and have any of its terms, at one
+        stroke: by what the terms they have are worth, more where they weigh much and less in long memories. It need not
+        be our BM25 to the digit: recall scores the rows of what is found itself. Without terms nothing is found.
         """
         ...
 
@@ -686,8 +801,12 @@ class Words(Protocol):
         """Of this tenant alone, since from a word's rarity one could tell whether others use it."""
         ...
 
-    def count(self, where: Filter | None = None) -> int:
-        """How many memories pass the filter; without one, how many there are."""
+    def counts(self, filters: Sequence[Filter]) -> list[int]:
+        """How many memories pass each filter, at one stroke."""
+        ...
+
+    def count(self) -> int:
+        """How many memories there are, of every tenant."""
         ...
 
     def clear(self) -> None: ...
@@ -701,6 +820,20 @@ class Halves:
     words: Words
     writing: Callable[[float], AbstractContextManager[bool]]
     """The right to write both, waited for at most so many seconds: only one process has it at a time."""
+    joined: JoinedHalves | None = None
+    """Where both lie in one place, what they can do together."""
+    examination: HalvesExamination | None = None
+    """Where it costs little to hold them against the records row by row, what does."""
+
+
+class HalvesExamination(Protocol):
+    def differences(self, rows: Sequence[WordRow]) -> dict[str, str]:
+        """Of those memories that are lacking or known otherwise, what is the matter with each."""
+        ...
+
+    def contradictions(self) -> list[str]:
+        """What the halves say that does not fit together, whatever the records say."""
+        ...
 
 
 class FusedSearch(Protocol):
@@ -714,6 +847,25 @@ class FusedSearch(Protocol):
 
     def are_sound(self, found: Candidates, rows: Sequence[int]) -> bool:
         """Whether what the index says of these candidates is what was written."""
+        ...
+
+
+class JoinedHalves(FusedSearch, Protocol):
+    """Two halves in one database, which is asked for both at once and keeps what ranking needs besides."""
+
+    @property
+    def position(self) -> IndexPosition:
+        """Of the words, with a `stamp` for both. It may be that of the last search: whoever takes the right to write
+        has it read anew.
+        """
+        ...
+
+    def begin(self, probe: Probe) -> AbstractContextManager[Probe]:
+        """The same probe, for which the engine has begun to look; what was begun is good until the index changes."""
+        ...
+
+    def keep_standings(self, standings: Mapping[str, Standing]) -> None:
+        """What the evidence about memories amounts to; ids that are not there are none of its business."""
         ...
 
 
@@ -827,21 +979,37 @@ class IndexBuilds(Protocol):
         """What lies there cannot be used, and may not be changed by a bank that is only read."""
         ...
 
-    def building(self, wait_s: float) -> AbstractContextManager[bool]:
-        """The right to build another index: one at a time, of threads and of processes."""
-        ...
-
     def remove(self, build: int) -> None: ...
 
     def remove_left_over(self, keep: str) -> None:
-        """Every build whose name does not begin so and that nobody is at."""
+        """Every build of this bank whose name does not begin so. Nobody is filling another one meanwhile."""
         ...
 
     def remove_all(self) -> bool:
-        """False where there is none that may be removed."""
+        """Every build of this bank; False where there is none that may be removed."""
         ...
 
     def close(self) -> None: ...
+
+
+class IndexPlace(NamedTuple):
+    """Where an index engine keeps the index of one bank."""
+
+    url: str
+    """As it was chosen: "embedded", "pgvector", "qdrant://host:6333", "milvus:///path.db" …"""
+    key: str | None
+    """The engine's API key or token: it is kept nowhere and printed nowhere."""
+    mark: str
+    """What every name of this bank's in the engine begins with, where others keep theirs, too: letters and digits."""
+    folder: Path | None
+    """Beside the bank, for what is kept in files; None for a bank in memory."""
+    location: Location
+    """Of the bank itself."""
+    turn: Callable[[str, float], AbstractContextManager[bool]]
+    """`StoreTransactions.turn`: for `Halves.writing`."""
+
+    def __repr__(self) -> str:
+        return f"IndexPlace({self.url!r}, {self.mark!r}, {self.location!r})"
 
 
 # ---------------------------------------------------------------- models

@@ -84,9 +84,21 @@ def _output(event: Event, advice: Advice | None, house: House, spaces: Spaces) -
     """What was found now; where there is nothing, what the prompt asks for and could not be said with it."""
     if (advice is None or not advice.text) and event.kind in _LATER:
         advice = _for_prompt_before(event, house, spaces) if event.prompt else _what_is_owed(event, house, spaces)
-    if advice is None:
-        return output_line(event.agent, event.named)
-    return output_line(event.agent, event.named, advice.text, advice.notice)
+    text, notice = ("", "") if advice is None else (advice.text, advice.notice)
+    moved = _moved_notice(event, house)
+    host = host_named(event.agent)
+    if moved and not host.shows_notices and event.named in host.reads_context_at:
+        from reasoningbank.agents.advice import marked
+
+        text = "\n\n".join(filter(None, (text, marked(f"Tell the user: {moved}"))))
+    return output_line(event.agent, event.named, text, ". ".join(filter(None, (notice, moved))))
+
+
+def _moved_notice(event: Event, house: House) -> str:
+    from reasoningbank.agents.moved_notice import ASKED_AT, moved_notice
+
+    bank = house.bank() if event.kind in ASKED_AT and event.source not in _FORGETFUL else None
+    return "" if bank is None else moved_notice(event, bank, place_of(house.location))
 
 
 # ---------------------------------------------------------------- speaking

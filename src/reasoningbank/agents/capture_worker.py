@@ -28,6 +28,7 @@ from reasoningbank.files import hold
 from reasoningbank.location import Location
 from reasoningbank.wiring import ReasoningBank
 from reasoningbank.wiring.backends import backend_of
+from reasoningbank.wiring.moved import open_where_it_is
 
 SOFT_LIMIT_S = 120.0
 """After which nothing new is begun."""
@@ -82,7 +83,8 @@ def work(location: Location, place: StateDir, *, clock: Callable[[], float], ove
         for path, _ in notes:
             path.unlink(missing_ok=True)
         return
-    with ReasoningBank.open(location) as bank:
+    # What cannot be kept where the bank is now stays noted.
+    with open_where_it_is(location) as bank:
         read_noted(bank, place, notes, clock=clock, over=over)
         for note in _idle(place, clock()):
             with suppress(OSError, InvalidInput):

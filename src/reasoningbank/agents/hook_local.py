@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import cache
 from typing import TYPE_CHECKING
 
 from reasoningbank.agents.answer import House, answer_event
@@ -38,7 +39,7 @@ def answer(
         return output_line(agent, "")
     house = House(
         location=location,
-        bank=lambda: _open_bank(location),
+        bank=cache(lambda: _open_bank(location)),
         policy=policy_from(hooks),
         namespace=namespace,
         now=time.time(),

@@ -7,6 +7,7 @@
       notes/NAME.json        a session to be read, written before the agent goes on
       troubles/NAME.json     known failures of a namespace, a view of the records
       asked-jobs.json        the jobs that an agent was asked to distil
+      moved-told             where the bank was moved to, once the user was told
       work.lock              held by the one process that reads
       warm-PID.sock          a running server that answers for us
       warm.lock              held by the helper, which is such a server and nothing else

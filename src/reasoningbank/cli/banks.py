@@ -43,7 +43,7 @@ def open_bank(args: Namespace, *, create: bool = False) -> Iterator[OpenedBank]:
             yield OpenedBank(bank=bank, location=location, missing=True)
         return
     with ReasoningBank.open(
-        location, namespace=args.namespace, create=create, policy=policy, config=args.config
+        location, namespace=args.namespace, index=args.index, create=create, policy=policy, config=args.config
     ) as bank:
         yield OpenedBank(bank=bank, location=location, missing=False)
 
@@ -78,7 +78,7 @@ def without_traces(args: Namespace) -> Namespace:
     """The arguments of a command that makes a bank; for a dry run where there is none, those of one in memory."""
     if not args.dry_run or is_there(location_of(args)):
         return args
-    return Namespace(bank=MEMORY, namespace=args.namespace, config=args.config)
+    return Namespace(bank=MEMORY, namespace=args.namespace, config=args.config, index=None)
 
 
 def is_there(location: Location) -> bool:

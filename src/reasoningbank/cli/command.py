@@ -17,7 +17,7 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
 
 PROGRAM = "reasoningbank"
-VALUED_GLOBALS = ("--bank", "--namespace", "--domain", "--config")
+VALUED_GLOBALS = ("--bank", "--index", "--namespace", "--domain", "--config")
 MEMORY = "memory"
 """May stand before any command: other programs have their memory commands under this word."""
 
@@ -87,6 +87,9 @@ class _Draft(argparse.HelpFormatter):
 def add_globals(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("for every command")
     group.add_argument("--bank", metavar="PATH", help="the bank's file or URL, instead of this user's")
+    group.add_argument(
+        "--index", metavar="ENGINE", help="where a new bank keeps its index; `reindex --index` moves it there"
+    )
     group.add_argument(
         "--namespace", "--domain", metavar="NAME", help="the project, instead of the repository around you"
     )

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from reasoningbank.core.types import Confidence
 from reasoningbank.core.wording import counted, size
 
-__all__ = ["ago", "confidence", "counted", "short", "size", "sparkline"]
+__all__ = ["ago", "bar", "confidence", "counted", "short", "size", "sparkline"]
 
 _STEPS = "▁▂▃▄▅▆▇█"
+_EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 _ASCII_STEPS = "_.-=+*%#"
 _UNITS = ((60.0, 1.0, "s"), (3600.0, 60.0, "min"), (86_400.0, 3600.0, "h"), (30 * 86_400.0, 86_400.0, "d"))
 
@@ -53,3 +54,11 @@ def sparkline(values: Sequence[float], most: int, *, unicode: bool) -> str:
         last = len(values) - 1
         values = [values[round(i * last / (most - 1))] for i in range(most)]
     return "".join(steps[min(len(steps) - 1, max(0, int(value * len(steps))))] for value in values)
+
+
+def bar(share: float, columns: int, *, unicode: bool) -> str:
+    """A share from 0 to 1 as a bar of so many columns; whatever is more than nothing can be seen."""
+    if not unicode:
+        return "#" * max(round(share * columns), share > 0)
+    eighths = max(round(share * columns * 8), share > 0)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8]

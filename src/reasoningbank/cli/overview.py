@@ -16,8 +16,11 @@ _FAMILIES = {
     "graph": "the memory graph: ingest, search, walk, export …",
     "team": "which projects find one another's: list, add, remove",
     "eval": "measure on real data: learning, retrieval, graph",
+    "bus": "learn from other banks: init, grant, peer, up, status …",
 }
 """What the members of a family are about together; one with a single member needs no such line."""
+_TOGETHER = {"off": ("off on pause", "silence the hooks of coding agents, or let them speak")}
+"""Commands that share one line, under the first of them."""
 USAGE = f"{PROGRAM} COMMAND … [--bank PATH] [--namespace NAME] [--json]"
 
 
@@ -42,7 +45,8 @@ def _summaries(group: str) -> list[tuple[str, str]]:
             shown[first] = _FAMILIES.get(first) or f"{second}: {entry.summary}"
         else:
             shown[first] = entry.summary
-    return list(shown.items())
+    others = {word for line, _ in _TOGETHER.values() for word in line.split()} - _TOGETHER.keys()
+    return [_TOGETHER.get(name, (name, summary)) for name, summary in shown.items() if name not in others]
 
 
 def family(first: str) -> str:

@@ -164,9 +164,8 @@ def _reading(entry: RecordKind, name: str) -> Reading:
 
 
 def _weight(value: Any) -> float:
-    if clean_time(value, "weight") < 0:
-        raise ValueError("weight must not be negative")
-    return float(value)
+    """Below zero it is muted (`guard.peers`)."""
+    return clean_time(value, "weight")
 
 
 def _whole(value: Any, name: str) -> int:

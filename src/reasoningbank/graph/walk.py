@@ -19,6 +19,10 @@ from reasoningbank.guard.trust import revoked_origins
 from reasoningbank.ports import Reader
 
 MOST_NEIGHBOURS = 1_000
+_MOST_EDGES = 4 * MOST_NEIGHBOURS
+"""Looked at in a step, shared out among the vertices that it starts from: some lead to what may not be shown."""
+_FEWEST_EDGES = 64
+"""Looked at of each vertex, however many there are."""
 _EDGES_PER_PAGE = 500
 _NODE_CHARS = 80
 DIRECTIONS = ("out", "in", "both")
@@ -69,8 +73,9 @@ def neighbours(
     with context.read_for_output() as reader:
         start = _named_record(context, reader, reference) or context.memory(reader, reference)
         revoked = revoked_origins(reader)
-        if start.origin in revoked:
-            raise NotFound(f"{reference!r} is not to be shown: its origin was revoked.")
+        # A memory that waits for a decision can be looked at by its id, or nobody could decide.
+        if isinstance(start, Node) and start.origin in revoked:
+            raise NotFound(f"{reference!r} is not to be shown: its origin was revoked, or is in quarantine.")
         seen = {start.id}
         found: list[Neighbour] = []
         frontier = {start.id: 1.0}
@@ -100,7 +105,7 @@ def neighbours(
                     )
                 )
             frontier = reached
-            if not frontier:
+            if not frontier or len(found) >= MOST_NEIGHBOURS:
                 break
     best: dict[str, float] = {}
     for one in found:
@@ -132,12 +137,13 @@ def _showable(records: Mapping[str, Memory | Node], revoked: Container[str]) -> 
 
 
 def _edges_of(reader: Reader, ids: list[str], kind: EdgeKind | None, direction: str) -> Iterator[tuple[Edge, str, str]]:
-    """Edges at these memories, the strongest first, as (edge, near end, far end)."""
+    """The strongest edges at these memories, the strongest first, as (edge, near end, far end)."""
     narrowed = {} if kind is None else {"kind": kind.value}
     ends = [end for end, way in (("source_id", "out"), ("target_id", "in")) if direction in (way, "both")]
+    of_each = max(_FEWEST_EDGES, _MOST_EDGES // len(ids))
     edges = [
         (edge, *((edge.source_id, edge.target_id) if end == "source_id" else (edge.target_id, edge.source_id)))
-        for end, found in zip(ends, reader.select_either(Edge, ends, ids, narrowed), strict=True)
+        for end, found in zip(ends, reader.strongest_edges(ids, of_each, ends, narrowed), strict=True)
         for edge in found
     ]
     yield from sorted(edges, key=lambda entry: (-entry[0].weight, entry[0].id))

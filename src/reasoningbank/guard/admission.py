@@ -13,7 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from reasoningbank.core.frozen import dataclass, replace
-from reasoningbank.core.origins import IMPORT, USER, Trust, kind_of, level_of
+from reasoningbank.core.origins import IMPORT, PEER, USER, Trust, kind_of, level_of
 from reasoningbank.core.types import Memory, Ruling, RulingKind, State
 from reasoningbank.guard.hidden import hidden, visible
 from reasoningbank.guard.trust import (
@@ -21,13 +21,13 @@ from reasoningbank.guard.trust import (
     WARNINGS,
     check_may_revise,
     least,
+    peer_trust,
     refold,
     revoked_origins,
     trust_in,
 )
 from reasoningbank.ports import Reader, Writer
 
-PEER = "peer"
 _TEXTS = ("title", "description", "content")
 _OUT = (State.QUARANTINED, State.FORGOTTEN)
 
@@ -49,15 +49,15 @@ def admit(writer: Writer, memory: Memory, own: str | None = None) -> Admitted:
     `own` are the words in it that are its maker's, where that is known: only those can repeat a stranger's.
     """
     if is_admitted_at_once(memory):
-        memory = _flag(memory, ())
+        memory = flag(memory, ())
         writer.add(memory)
         return Admitted(memory=memory, trust=Trust.TRUSTED)
     memory = _with_parents(writer, memory, own)
-    ways = _disguises(memory)
+    ways = disguises_of(memory)
     level = Trust.UNTRUSTED if ways else least(writer, memory.origin, memory.parents)
     memory = _examine_at(writer, memory, level, ways)
     writer.add(memory)
-    writer.keep_trust(memory, level, _marks(memory, level))
+    writer.keep_trust(memory, level, known_again_by(memory, level))
     return Admitted(memory=memory, trust=level)
 
 
@@ -73,15 +73,15 @@ def readmit(writer: Writer, before: Memory, after: Memory, editor: str) -> Admit
         after = replace(after, state=State.QUARANTINED)
     if kind_of(editor) == USER:
         # The user's own words: the memory stays what it is, and is only looked over again.
-        after = _flag(after, ())
+        after = flag(after, ())
     else:
         after = _with_parents(writer, after)
-        ways = _disguises(after)
+        ways = disguises_of(after)
         level = Trust.UNTRUSTED if ways else min(level, least(writer, editor, after.parents))
         after = _examine_at(writer, after, level, ways)
     writer.revise(after)
     if level is not Trust.TRUSTED or after.parents or before.parents:
-        writer.keep_trust(after, level, _marks(after, level))
+        writer.keep_trust(after, level, known_again_by(after, level))
     return Admitted(memory=after, trust=level)
 
 
@@ -128,7 +128,7 @@ def _repeated(reader: Reader, memory: Memory, own: str | None) -> list[str]:
     return repeated_ids(reader, memory, own)
 
 
-def _marks(memory: Memory, level: Trust) -> Sequence[int]:
+def known_again_by(memory: Memory, level: Trust) -> Sequence[int]:
     """What an untrusted memory is known again by; the others need no marks."""
     if level is not Trust.UNTRUSTED:
         return ()
@@ -137,7 +137,7 @@ def _marks(memory: Memory, level: Trust) -> Sequence[int]:
     return marks_of(memory)
 
 
-def _disguises(memory: Memory) -> tuple[str, ...]:
+def disguises_of(memory: Memory) -> tuple[str, ...]:
     """In which ways a memory that is not the user's is written so that nobody knows its words again, as warnings.
 
     A file that the user chose has no more to lose.
@@ -156,7 +156,7 @@ def examine(memory: Memory, ways: Sequence[str] = ()) -> Memory:
     from reasoningbank.guard.text_fingerprint import text_of
 
     advice = suspicion(text_of(memory))
-    memory = _flag(memory, (*ways, *advice.sentences))
+    memory = flag(memory, (*ways, *advice.sentences))
     blank = False
     if WARNINGS in memory.metadata:
         title, description, content = (visible(getattr(memory, name)) for name in _TEXTS)
@@ -169,10 +169,8 @@ def examine(memory: Memory, ways: Sequence[str] = ()) -> Memory:
 
 
 def _examine_at(reader: Reader, memory: Memory, level: Trust, ways: Sequence[str]) -> Memory:
-    if level is not Trust.UNTRUSTED:
-        return _flag(memory, ())
-    memory = examine(memory, ways)
-    if memory.state is State.ACTIVE and _belongs_out(reader, memory):
+    memory = examine(memory, ways) if level is Trust.UNTRUSTED else flag(memory, ())
+    if memory.state is State.ACTIVE and _belongs_out(reader, memory, level):
         memory = replace(memory, state=State.QUARANTINED)
     return memory
 
@@ -182,7 +180,7 @@ def put_back(writer: Writer, memory: Memory) -> None:
     writer.add(memory)
     if memory.parents or kind_of(memory.origin) != USER:
         level = level_of(memory.origin)
-        writer.keep_trust(memory, level, _marks(memory, level))
+        writer.keep_trust(memory, level, known_again_by(memory, level))
 
 
 def refold_among(writer: Writer, memories: Collection[str]) -> int:
@@ -193,11 +191,20 @@ def refold_among(writer: Writer, memories: Collection[str]) -> int:
     return refold(writer, sorted(vouched_for.union(memories)))
 
 
-def _belongs_out(reader: Reader, memory: Memory) -> bool:
-    if kind_of(memory.origin) == PEER or memory.origin in _revoked_in(reader):
+def _belongs_out(reader: Reader, memory: Memory, level: Trust) -> bool:
+    revoked = _revoked_in(reader)
+    if memory.origin in revoked or _is_quarantined_peer(reader, memory.origin):
         return True
     parents = reader.get(Memory, memory.parents) if memory.parents else {}
-    return any(parent.state in _OUT and level_of(parent.origin) < Trust.TRUSTED for parent in parents.values())
+    out = [parent for parent in parents.values() if parent.state in _OUT]
+    if level is Trust.UNTRUSTED:
+        return any(level_of(parent.origin) < Trust.TRUSTED for parent in out)
+    return any(parent.origin in revoked for parent in out)
+
+
+def _is_quarantined_peer(reader: Reader, origin: str) -> bool:
+    """Nothing of a peer that nobody has spoken of is found."""
+    return kind_of(origin) == PEER and origin not in peer_trust(reader)
 
 
 _revoked: WeakKeyDictionary[Reader, frozenset[str]] = WeakKeyDictionary()
@@ -211,7 +218,7 @@ def _revoked_in(reader: Reader) -> frozenset[str]:
     return known
 
 
-def _flag(memory: Memory, advice: Sequence[str]) -> Memory:
+def flag(memory: Memory, advice: Sequence[str]) -> Memory:
     """With its warnings in the metadata, and with none that somebody else put there."""
     ways: dict[str, int] = {}
     for name in _TEXTS:

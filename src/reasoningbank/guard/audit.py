@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reasoningbank.core.origins import USER, Trust, kind_of, level_of
+from reasoningbank.core.origins import USER, Trust, kind_of
 from reasoningbank.core.types import Memory, Ruling, RulingKind
-from reasoningbank.guard.trust import levels_of, trust_of, vouched_trust
+from reasoningbank.guard.trust import level_given, levels_of, peer_trust, trust_of, vouched_trust
 from reasoningbank.ports import Damage, Reader, Store
 
 ROWS_PER_PAGE = 500
@@ -42,8 +42,11 @@ def _too_high(reader: Reader, memories: Sequence[Memory]) -> Iterator[str]:
     parents = reader.get(Memory, sorted({parent for memory in memories for parent in memory.parents}))
     levels = {**levels_of(reader, memories), **levels_of(reader, parents.values())}
     approvals = reader.select(Ruling, {"kind": (RulingKind.APPROVE.value, RulingKind.UNDO.value)})
+    peers = peer_trust(reader)
     for memory in memories:
         bounds = [trust_of(parents[parent], levels) for parent in memory.parents if parent in parents]
-        allowed = max(min([level_of(memory.origin), *bounds]), vouched_trust(approvals, memory) or Trust.UNTRUSTED)
+        allowed = max(
+            min([level_given(peers, memory.origin), *bounds]), vouched_trust(approvals, memory) or Trust.UNTRUSTED
+        )
         if trust_of(memory, levels) > allowed:
             yield memory.id

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 from reasoningbank.core.frozen import replace
-from reasoningbank.core.types import Edge, Lease, Node, Record, SideRecord
+from reasoningbank.core.types import Edge, Lease, Memory, Node, Record, SideRecord
 from reasoningbank.guard.fields import outgoing, scrubbed_record
 from reasoningbank.guard.secrets import Scrubber
 from reasoningbank.ports import Reader, Store, Writer
@@ -92,9 +92,13 @@ class CleanReader:
     def select_either(self, kind: type[R], *where: Any) -> list[list[R]]:
         return [[outgoing(self._scrubber, one) for one in found] for found in self._reader.select_either(kind, *where)]
 
-    def strongest_edges(self, *asked: Any, **how: Any) -> dict[str, list[Edge]]:
+    def strongest_edges(self, *asked: Any, **how: Any) -> list[list[Edge]]:
         found = self._reader.strongest_edges(*asked, **how)
-        return {one: [outgoing(self._scrubber, edge) for edge in edges] for one, edges in found.items()}
+        return [[outgoing(self._scrubber, edge) for edge in edges] for edges in found]
+
+    def trust_and_memories(self, *asked: Any) -> tuple[dict[str, int], dict[str, Memory]]:
+        levels, memories = self._reader.trust_and_memories(*asked)
+        return levels, {name: outgoing(self._scrubber, one) for name, one in memories.items()}
 
     def nodes_between(self, *window: Any, **how: Any) -> list[Node]:
         return [outgoing(self._scrubber, one) for one in self._reader.nodes_between(*window, **how)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from operator import attrgetter
@@ -23,6 +23,7 @@ from reasoningbank.core.drafts import (
 )
 from reasoningbank.core.frozen import fields, replace
 from reasoningbank.core.ids import ID_CHARS, is_own
+from reasoningbank.core.origins import is_by_fingerprint
 from reasoningbank.core.record_kinds import find_kind
 from reasoningbank.guard.secrets import Scrubber
 
@@ -44,9 +45,9 @@ def scrubbed_record(scrubber: Scrubber, record: V) -> tuple[V, Mapping[str, int]
         return record, _NOTHING
     names, values_of = _plan(record.__class__)
     values = values_of(record)
-    parts = tuple(map(_text_in, values))
-    mark = hash((record.__class__, parts))
-    if mark in clean.marks or not scrubber.suspects("\n".join(filter(None, parts))):
+    parts = _texts_in(values)
+    mark = hash((record.__class__, *parts))
+    if mark in clean.marks or not scrubber.suspects("\n".join(parts)):
         clean.note(record, mark)
         return record, _NOTHING
     found: Counter[str] = Counter()
@@ -82,18 +83,23 @@ def _plan(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]
     return names, attrgetter(*names)
 
 
-def _text_in(value: Any) -> str:
-    """All text of a field in one, so that a clean record costs one look. An id of ours is no text: it is long enough to
-    be a token and would cost the record a closer look.
+def _texts_in(values: Sequence[Any]) -> list[str]:
+    """The texts of all fields, so that a clean record costs one look. An id of ours or a peer's
+    fingerprint is no text: it is long enough to be a token and would cost the record a closer look.
     """
-    if not value:
-        return ""
-    kind = type(value)
-    if kind is str:
-        return "" if len(value) == ID_CHARS and is_own(value) else value
-    if kind is tuple or kind is list:
-        return "\n".join([part for part in value if type(part) is str and (len(part) != ID_CHARS or not is_own(part))])
-    return json.dumps(value, default=str, ensure_ascii=False) if isinstance(value, Mapping) else ""
+    texts: list[str] = []
+    for value in values:
+        if not value:
+            continue
+        kind = value.__class__
+        if kind is str:
+            if (len(value) != ID_CHARS or not is_own(value)) and not is_by_fingerprint(value):
+                texts.append(value)
+        elif kind is tuple or kind is list:
+            texts += [part for part in value if type(part) is str and (len(part) != ID_CHARS or not is_own(part))]
+        elif kind is dict or isinstance(value, Mapping):
+            texts.append(json.dumps(value, default=str, ensure_ascii=False))
+    return texts
 
 
 def _scrub(scrubber: Scrubber, name: str, value: Any, found: Counter[str]) -> Any:

@@ -1,4 +1,4 @@
-"""Decides about trust: approve, reject, revoke, and undo each of them.
+"""Decides about trust: approve, reject, revoke, give a peer its trust, and undo each of them.
 
 Each is one append-only record that names every memory it touched and the state it found it in, so any of them can be
 explained, rehearsed and undone. Nothing is erased here.
@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.origins import USER, Trust, clean_origin, kind_of, level_of
+from reasoningbank.core.origins import PEER, USER, PeerTrust, Trust, clean_origin, kind_of, level_of
 from reasoningbank.core.types import Memory, Ruling, RulingKind, State
-from reasoningbank.guard.trust import descendants, in_force, refold, trust_in
+from reasoningbank.guard.peers import find_moved, settle_peer
+from reasoningbank.guard.trust import PEER_RULINGS, descendants, in_force, refold, trust_in
 from reasoningbank.ports import Reader, Writer
 
 
@@ -56,7 +57,8 @@ def revoke(writer: Writer, origin: str, decision: Decision) -> Ruling:
     _by_the_user(decision)
     if kind_of(origin) == USER:
         raise InvalidInput("The user's own memories are not revoked as a whole: reject or delete them one by one.")
-    rulings = in_force(writer.select(Ruling, {}))
+    before_it = writer.select(Ruling, {})
+    rulings = in_force(before_it)
     if any(ruling.kind is RulingKind.REVOKE and ruling.target == origin for ruling in rulings):
         raise Conflict(f"{origin} is revoked already.")
     found = _touched_by(writer, origin)
@@ -69,6 +71,25 @@ def revoke(writer: Writer, origin: str, decision: Decision) -> Ruling:
     writer.add(ruling)
     for i in taken:
         _put(writer, found[i], State.QUARANTINED, decision.at)
+    if kind_of(origin) == PEER:
+        settle_peer(writer, origin, before_it, decision.at)
+    return ruling
+
+
+def give_trust(writer: Writer, origin: str, given: PeerTrust, decision: Decision) -> Ruling:
+    """Give a peer its trust: for what it has brought, unless somebody vouched for that, and for what it will bring."""
+    origin = clean_origin(origin)
+    _by_the_user(decision)
+    if kind_of(origin) != PEER or origin == PEER:
+        raise InvalidInput(f"{origin!r} is no peer: this trust is given to peer:FINGERPRINT.")
+    before = writer.select(Ruling, {})
+    if any(ruling.kind is RulingKind.REVOKE and ruling.target == origin for ruling in in_force(before)):
+        raise Conflict(f"{origin} is revoked: undo that first, with `trust undo`.")
+    moved = writer.get(Memory, [memory.id for memory in find_moved(writer, origin, given)])
+    kind = next(kind for kind, trust in PEER_RULINGS.items() if trust is given)
+    ruling = _ruling(kind, origin, {i: memory.state.value for i, memory in moved.items()}, decision)
+    writer.add(ruling)
+    settle_peer(writer, origin, before, decision.at)
     return ruling
 
 
@@ -89,6 +110,8 @@ def undo(writer: Writer, ruling_id: str, decision: Decision) -> Ruling:
         _put(writer, memory, state, decision.at)
     if ruling.kind is RulingKind.APPROVE:
         refold(writer, list(ruling.memories))
+    if kind_of(ruling.target) == PEER:
+        settle_peer(writer, ruling.target, rulings, decision.at)
     return taken_back
 
 
@@ -100,6 +123,9 @@ def touching(reader: Reader, memory: Memory) -> list[Ruling]:
 
 
 _SETS = {
+    RulingKind.QUARANTINE: State.QUARANTINED,
+    RulingKind.QUOTE: State.ACTIVE,
+    RulingKind.BELIEVE: State.ACTIVE,
     RulingKind.APPROVE: State.ACTIVE,
     RulingKind.REJECT: State.FORGOTTEN,
     RulingKind.REVOKE: State.QUARANTINED,

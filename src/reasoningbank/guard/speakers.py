@@ -7,7 +7,8 @@
     an agent over MCP, whatever its credentials             agent         tool:NAME
     REST, by the origin of its credentials                  user, agent   what is believed less: agent, tool:NAME
     a lesson, whoever distilled it from whichever session   agent         the lesser origin of its session
-    a file that is imported                                 import:NAME   the lesser origin that it gives itself
+    a file that is imported                                 import:NAME   the lesser origin that it says, no peer's
+    a peer, by the key that signed it (`bus.exchange`)      peer:KEY
 
 Nobody names a peer or an import for itself: what came that way is stamped by whoever received it, and a user who
 approves `import:NAME` must not vouch for what somebody else put under that name. Nobody takes another name of its own
@@ -18,7 +19,7 @@ believed would be told a falsehood. Files cannot be told, so their claims are lo
 from __future__ import annotations
 
 from reasoningbank.core.errors import InvalidInput, Refused
-from reasoningbank.core.origins import AGENT, USER, Trust, clean_origin, kind_of, level_of
+from reasoningbank.core.origins import AGENT, PEER, USER, Trust, clean_origin, kind_of, level_of
 
 _CLAIMABLE = frozenset({AGENT, "tool"})
 UNNAMED_TOOL = "tool:unnamed"
@@ -72,7 +73,7 @@ def speaker_in_file(claimed: str, own: str, *, named: bool) -> str:
     `named` is an import that the user gave a name: then everything in it goes by that.
     """
     stamped = clean_origin(own)
-    if named or level_of(claimed) is not Trust.UNTRUSTED:
+    if named or level_of(claimed) is not Trust.UNTRUSTED or kind_of(claimed) == PEER:
         return stamped
     try:
         return clean_origin(claimed)

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import pairwise
 from zlib import crc32
 
-from reasoningbank.core.origins import IMPORT, kind_of
+from reasoningbank.core.origins import IMPORT, PEER, kind_of
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.hidden import visible
 from reasoningbank.guard.unmasked import plain_letters, skeleton
@@ -107,10 +107,11 @@ def _last_least(hashes: Sequence[int], start: int) -> tuple[int, int]:
 def marks_of(memory: Memory) -> Sequence[int]:
     """What a memory is found by when somebody repeats it.
 
-    A file that the user chose is found by words in a row alone: it may bring a hundred thousand at once.
+    A file that the user chose, and a peer that the user let in, are found by words in a row alone: either may bring a
+    hundred thousand at once.
     """
     in_a_row = _marks_in_a_row(memory)
-    if kind_of(memory.origin) != IMPORT:
+    if kind_of(memory.origin) not in (IMPORT, PEER):
         in_a_row.update(_marks_of_words(_bare(plain_letters(text_of(memory)))))
     return sorted(in_a_row)
 

@@ -8,9 +8,10 @@ every decision; who may claim which origin is known by `guard.speakers`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from reasoningbank.core.errors import Conflict
-from reasoningbank.core.origins import USER, Trust, kind_of, level_of
+from reasoningbank.core.origins import PEER, USER, PeerTrust, Trust, kind_of, level_of
 from reasoningbank.core.types import Edge, Memory, Node, Ruling, RulingKind
 from reasoningbank.ports import Reader, Writer
 
@@ -22,11 +23,22 @@ INDEPENDENT_VOICES = 2
 """So many agents, none of them its own origin, make a memory a working one. Tools, peers and files have no voice."""
 
 
-def own_level(memory: Memory) -> Trust:
+PEER_RULINGS: Mapping[RulingKind, PeerTrust] = MappingProxyType(
+    {
+        RulingKind.QUARANTINE: PeerTrust.QUARANTINED,
+        RulingKind.QUOTE: PeerTrust.UNTRUSTED,
+        RulingKind.BELIEVE: PeerTrust.WORKING,
+    }
+)
+"""The rulings by which the user gives a peer its trust; the latest of a peer counts."""
+_ABOUT_ORIGINS = tuple(kind.value for kind in (RulingKind.REVOKE, RulingKind.UNDO, *PEER_RULINGS))
+
+
+def own_level(memory: Memory, peers: Mapping[str, PeerTrust]) -> Trust:
     """What a memory may be at most by itself: as its origin, unless it is written in disguise."""
     warnings = memory.metadata.get(WARNINGS, ()) if kind_of(memory.origin) != USER else ()
     disguised = isinstance(warnings, (list, tuple)) and any(str(told).startswith(DISGUISED) for told in warnings)
-    return Trust.UNTRUSTED if disguised else level_of(memory.origin)
+    return Trust.UNTRUSTED if disguised else level_given(peers, memory.origin)
 
 
 def trust_of(memory: Memory, levels: Mapping[str, int]) -> Trust:
@@ -35,9 +47,14 @@ def trust_of(memory: Memory, levels: Mapping[str, int]) -> Trust:
     return level_of(memory.origin) if kept is None else Trust(kept)
 
 
+def doubtful_ids(memories: Iterable[Memory]) -> list[str]:
+    """Those that can have a kept level."""
+    return [memory.id for memory in memories if memory.parents or kind_of(memory.origin) != USER]
+
+
 def levels_of(reader: Reader, memories: Iterable[Memory]) -> dict[str, int]:
     """The kept levels, asking only for memories that can have one."""
-    doubtful = [memory.id for memory in memories if memory.parents or kind_of(memory.origin) != USER]
+    doubtful = doubtful_ids(memories)
     return reader.trust_levels(doubtful) if doubtful else {}
 
 
@@ -57,7 +74,7 @@ def check_may_revise(memory: Memory | Node | Edge, level: Trust, editor: str) ->
 
 def least(reader: Reader, origin: str, parents: Sequence[str]) -> Trust:
     """The trust of something new, made by `origin` from `parents`. A parent that nobody knows vouches for nothing."""
-    level = level_of(origin)
+    level = level_given(peer_trust(reader), origin) if kind_of(origin) == PEER else level_of(origin)
     if not parents or level is Trust.UNTRUSTED:
         return level
     known = reader.get(Memory, parents)
@@ -86,8 +103,40 @@ def in_force(rulings: Sequence[Ruling]) -> list[Ruling]:
 
 
 def revoked_origins(reader: Reader) -> frozenset[str]:
-    rulings = reader.select(Ruling, {"kind": (RulingKind.REVOKE.value, RulingKind.UNDO.value)})
-    return frozenset(ruling.target for ruling in in_force(rulings))
+    """Origins of which nothing is shown: revoked ones, and peers that the user put into quarantine."""
+    counting = in_force(reader.select(Ruling, {"kind": _ABOUT_ORIGINS}))
+    quarantined = {peer for peer, given in _latest_given(counting).items() if given is PeerTrust.QUARANTINED}
+    return frozenset(quarantined.union(ruling.target for ruling in counting if ruling.kind is RulingKind.REVOKE))
+
+
+def revoked_peers(reader: Reader) -> dict[str, float]:
+    """Peers that the user revoked, by origin, and when last."""
+    counting = in_force(reader.select(Ruling, {"kind": _ABOUT_ORIGINS}))
+    revoked = [one for one in counting if one.kind is RulingKind.REVOKE and kind_of(one.target) == PEER]
+    return {one.target: one.at for one in sorted(revoked, key=lambda one: one.at)}
+
+
+def peer_trust(reader: Reader) -> dict[str, PeerTrust]:
+    """The trust that the user gave each peer, by origin. A revoked one is in quarantine, as is one nobody spoke of."""
+    return peer_trust_among(reader.select(Ruling, {"kind": _ABOUT_ORIGINS}))
+
+
+def peer_trust_among(rulings: Sequence[Ruling]) -> dict[str, PeerTrust]:
+    counting = in_force(rulings)
+    revoked = {ruling.target for ruling in counting if ruling.kind is RulingKind.REVOKE}
+    return {**_latest_given(counting), **dict.fromkeys(revoked, PeerTrust.QUARANTINED)}
+
+
+def _latest_given(counting: Sequence[Ruling]) -> dict[str, PeerTrust]:
+    given = sorted((ruling for ruling in counting if ruling.kind in PEER_RULINGS), key=lambda r: (r.at, r.id))
+    return {ruling.target: PEER_RULINGS[ruling.kind] for ruling in given}
+
+
+def level_given(peers: Mapping[str, PeerTrust], origin: str) -> Trust:
+    """The level of an origin, for a peer the one that the user gave it."""
+    if kind_of(origin) != PEER:
+        return level_of(origin)
+    return peers.get(origin, PeerTrust.QUARANTINED).level
 
 
 def vouched_trust(rulings: Sequence[Ruling], memory: Memory) -> Trust | None:
@@ -108,9 +157,10 @@ def refold(writer: Writer, roots: Sequence[str]) -> int:
     outside = {parent for memory in memories.values() for parent in memory.parents} - memories.keys()
     known = writer.get(Memory, sorted(outside))
     kept = writer.trust_levels([*memories, *known])
-    approvals = writer.select(Ruling, {"kind": (RulingKind.APPROVE.value, RulingKind.UNDO.value)})
-    granted = {i: vouched_trust(approvals, memory) for i, memory in memories.items()}
-    levels = {i: _at_most(memory, kept, known, memories) for i, memory in memories.items()}
+    rulings = writer.select(Ruling, {"kind": (RulingKind.APPROVE.value, *_ABOUT_ORIGINS)})
+    peers = peer_trust_among(rulings)
+    granted = {i: vouched_trust(rulings, memory) for i, memory in memories.items()}
+    levels = {i: _at_most(memory, kept, known, memories, peers) for i, memory in memories.items()}
     for i, level in granted.items():
         levels[i] = max(levels[i], level) if level is not None else levels[i]
     altered = {
@@ -146,9 +196,13 @@ def _has_changed(reader: Reader, parent: Memory, child: Memory) -> bool:
 
 
 def _at_most(
-    memory: Memory, kept: Mapping[str, int], outside: Mapping[str, Memory], inside: Mapping[str, Memory]
+    memory: Memory,
+    kept: Mapping[str, int],
+    outside: Mapping[str, Memory],
+    inside: Mapping[str, Memory],
+    peers: Mapping[str, PeerTrust],
 ) -> Trust:
-    level = own_level(memory)
+    level = own_level(memory, peers)
     for parent in memory.parents:
         if parent in outside:
             level = min(level, trust_of(outside[parent], kept))

@@ -15,51 +15,40 @@ from datetime import UTC, datetime
 from reasoningbank.context import BankContext
 from reasoningbank.core.errors import LLMUnavailable
 from reasoningbank.core.ids import derived_id
-from reasoningbank.core.learning import Completion, Message
-from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Spending
+from reasoningbank.learn.budgeted_llm import BudgetedLLM, Settle
 from reasoningbank.learn.process_identity import is_gone, this_process
-from reasoningbank.ports import LLM, Reader, Schema, Writer
+from reasoningbank.ports import LLM, Reader, Writer
 
 TOKENS_PER_DAY = 1_000_000
 _SET_ASIDE = "set aside by "
 """The purpose of a row that holds no spending, with the process after it; a row is used again when that is gone."""
 
 
-class MeteredLLM:
+class MeteredLLM(BudgetedLLM):
     """A model that stops when the day's budget is spent."""
 
     def __init__(
         self, llm: LLM, context: BankContext, *, purpose: str = "learning", tokens_per_day: int = TOKENS_PER_DAY
     ) -> None:
-        self._llm = llm
+        super().__init__(llm, self._begin)
         self._context = context
         self._purpose = purpose
         self._tokens_per_day = tokens_per_day
 
-    @property
-    def name(self) -> str:
-        return self._llm.name
-
-    def complete(
-        self, messages: Sequence[Message], *, max_tokens: int, temperature: float = 0.0, schema: Schema | None = None
-    ) -> Completion:
-        asked = sum(count_tokens(message.text) for message in messages)
+    def _begin(self, tokens: int) -> Settle:
         day, owner = today(self._context), this_process()
-        self._change(lambda writer: self._set_aside(writer, day, owner, asked + max_tokens))
-        tokens_in = tokens_out = 0
-        try:
-            answer = self._llm.complete(messages, max_tokens=max_tokens, temperature=temperature, schema=schema)
-            # A server that counts nothing is charged by our own count.
-            tokens_in, tokens_out = answer.tokens_in or asked, answer.tokens_out or count_tokens(answer.text)
-        finally:
-            self._change(lambda writer: self._settle(writer, day, owner, asked + max_tokens, tokens_in, tokens_out))
-        return answer
+        self._change(lambda writer: self._reserve(writer, day, owner, tokens))
+
+        def settle(tokens_in: int, tokens_out: int) -> None:
+            self._change(lambda writer: self._settle(writer, day, owner, tokens, tokens_in, tokens_out))
+
+        return settle
 
     def _change(self, change: Callable[[Writer], None]) -> None:
         self._context.store.write(self._context.tenant, change)
 
-    def _set_aside(self, writer: Writer, day: str, owner: str, tokens: int) -> None:
+    def _reserve(self, writer: Writer, day: str, owner: str, tokens: int) -> None:
         rows = writer.select(Spending, {"day": day})
         used = tokens_used(rows)
         if used + tokens > self._tokens_per_day:

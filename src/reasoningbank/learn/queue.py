@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from reasoningbank.context import BankContext, full_id
 from reasoningbank.core.errors import Conflict, LeaseLost, NotFound
 from reasoningbank.core.frozen import dataclass, replace
-from reasoningbank.core.types import Job, JobState, Lease
+from reasoningbank.core.types import Job, JobState, Lease, Memory, Trajectory
 from reasoningbank.ports import Reader, Writer
 
 if TYPE_CHECKING:
@@ -298,6 +298,14 @@ def list_jobs(context: BankContext, where: Mapping[str, Any], *, limit: int, new
         jobs = reader.select(Job, where, newest_first=newest_first, limit=limit)
         leases = {lease.job_id: lease for lease in reader.leases([job.id for job in jobs])} if jobs else {}
     return [Queued(job=job, lease=leases.get(job.id)) for job in jobs]
+
+
+def job_names(context: BankContext, jobs: Sequence[Job]) -> dict[str, str]:
+    """The tasks that jobs are about and the titles of the memories that came of them, by their ids."""
+    with context.read_for_output() as reader:
+        tasks = reader.get(Trajectory, sorted({job.subject for job in jobs}))
+        made = reader.get(Memory, sorted({memory_id for job in jobs for memory_id in job.results}))
+    return {**{one.id: one.task for one in tasks.values()}, **{one.id: one.title for one in made.values()}}
 
 
 def tally(reader: Reader) -> dict[str, int]:

@@ -11,7 +11,7 @@ from reasoningbank.context import BankContext
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.task_kind import type_in
-from reasoningbank.core.types import Memory, Remembered, State, Trajectory
+from reasoningbank.core.types import Memory, Remembered, Trajectory
 from reasoningbank.core.uplift import KindRate, Tally, Trial, Uplift, uplift_by_comparison, uplift_by_holdout
 from reasoningbank.ports import Reader
 
@@ -72,8 +72,8 @@ def report(context: BankContext, *, namespace: str | None = None, since: float |
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST_LINES:,}, not {limit!r}.")
     start = 0.0 if since is None else since
     with context.store.read(context.tenant) as reader:
-        where = {"state": (State.ACTIVE,)} if namespace is None else {"namespace": namespace, "state": (State.ACTIVE,)}
-        memories = reader.select(Memory, where, newest_first=True, limit=MOST_LOOKED_AT)
+        # Which and since when: what they say is read of those alone that are told of.
+        made_at = reader.newest(namespace, MOST_LOOKED_AT)
         tallies = reader.tallies(start)
         first = context.store.changes(0, 1)
         since_when = first[0].at if first else 0.0
@@ -82,37 +82,36 @@ def report(context: BankContext, *, namespace: str | None = None, since: float |
             trials.setdefault(trial.memory_id, []).append(trial)
         kinds = reader.kind_rates(namespace, start, MOST_LOOKED_AT)
         whole = (sum(kind.sessions for kind in kinds), sum(kind.succeeded for kind in kinds))
-        uplifts = {memory_id: _uplift(had, whole) for memory_id, had in trials.items()}
+        now = context.clock()
+        uplifts = _Uplifts(trials, whole)
         dead = {
-            memory.id: _dead(
-                tallies.get(memory.id, _NOTHING),
-                uplifts.get(memory.id),
-                # What an import brought may be older than the bank, which could not have shown it before.
-                there_since=max(memory.created_at, since_when),
-                now=context.clock(),
-            )
-            for memory in memories
+            memory_id: why
+            for memory_id, at in made_at.items()
+            # What an import brought may be older than the bank, which could not have shown it before.
+            if (memory_id in tallies or max(at, since_when) <= now - UNSEEN_DAYS * _DAY_S)
+            and (why := _dead(tallies.get(memory_id), uplifts, memory_id, there_since=max(at, since_when), now=now))
         }
-        by_shown = sorted(memories, key=lambda memory: -tallies.get(memory.id, _NOTHING).shown)
-        active = [m for m in by_shown if tallies.get(m.id, _NOTHING) != _NOTHING][:limit]
-        idle = [memory for memory in by_shown if dead[memory.id]]
+        known = sorted((one for one in made_at if one in tallies), key=lambda memory_id: -tallies[memory_id].shown)
+        active = [one for one in known if tallies[one] != _NOTHING][:limit]
+        idle = [*(one for one in known if one in dead), *(one for one in dead if one not in tallies)]
+        memories = reader.get(Memory, [*dict.fromkeys((*active, *idle[:limit]))])
         told = {
             one.id: ReportLine(
                 remembered=one,
                 tally=tallies.get(one.id, _NOTHING),
                 withheld=sum(trial.sessions for trial in trials.get(one.id, ()) if trial.withheld),
-                uplift=uplifts.get(one.id),
-                dead=dead[one.id],
+                uplift=uplifts.of(one.id),
+                dead=dead.get(one.id, ""),
             )
-            for one in context.weigh_memories(reader, [*{m.id: m for m in (*active, *idle[:limit])}.values()])
+            for one in context.weigh_memories(reader, list(memories.values()))
         }
         named = _name_kinds(context, reader, kinds[:MOST_KINDS])
-    here = [tallies[memory.id] for memory in memories if memory.id in tallies]
+    here = [tallies[one] for one in made_at if one in tallies]
     return Report(
-        lines=tuple(told[memory.id] for memory in active),
-        dead=tuple(told[memory.id] for memory in idle[:limit]),
+        lines=tuple(told[one] for one in active),
+        dead=tuple(told[one] for one in idle[:limit]),
         kinds=tuple(named),
-        memories=len(memories),
+        memories=len(made_at),
         shown=sum(tally.shown for tally in here),
         used=sum(tally.used for tally in here),
         helped=sum(tally.helped for tally in here),
@@ -123,20 +122,33 @@ def report(context: BankContext, *, namespace: str | None = None, since: float |
     )
 
 
-def _uplift(trials: Sequence[Trial], whole: tuple[int, int]) -> Uplift | None:
-    shown = [trial for trial in trials if not trial.withheld]
-    had = (sum(trial.sessions for trial in shown), sum(trial.succeeded for trial in shown))
-    return uplift_by_holdout(trials) or uplift_by_comparison(had, (whole[0] - had[0], whole[1] - had[1]))
+class _Uplifts:
+    """What difference memories make, each worked out when it is asked for: few of them are told of."""
+
+    def __init__(self, trials: Mapping[str, Sequence[Trial]], whole: tuple[int, int]) -> None:
+        self._trials = trials
+        self._whole = whole
+
+    def of(self, memory_id: str) -> Uplift | None:
+        trials, whole = self._trials.get(memory_id), self._whole
+        if trials is None:
+            return None
+        shown = [trial for trial in trials if not trial.withheld]
+        had = (sum(trial.sessions for trial in shown), sum(trial.succeeded for trial in shown))
+        return uplift_by_holdout(trials) or uplift_by_comparison(had, (whole[0] - had[0], whole[1] - had[1]))
 
 
-def _dead(tally: Tally, uplift: Uplift | None, *, there_since: float, now: float) -> str:
-    # Nobody named it as used, and tasks go better with it: it does its work unseen.
-    if uplift is not None and (uplift.low > 0.0 or uplift.value >= UPLIFT_OF_USE):
+def _dead(tally: Tally | None, uplifts: _Uplifts, memory_id: str, *, there_since: float, now: float) -> str:
+    unseen_days = (now - ((tally.last_shown_at if tally else None) or there_since)) / _DAY_S
+    if tally and tally.shown >= SHOWN_IN_VAIN and not (tally.used or tally.helped):
+        why = f"shown {tally.shown:,} times, never of use"
+    elif unseen_days >= UNSEEN_DAYS:
+        why = f"not shown for {unseen_days:,.0f} days"
+    else:
         return ""
-    if tally.shown >= SHOWN_IN_VAIN and not (tally.used or tally.helped):
-        return f"shown {tally.shown:,} times, never of use"
-    unseen_days = (now - (tally.last_shown_at or there_since)) / _DAY_S
-    return f"not shown for {unseen_days:,.0f} days" if unseen_days >= UNSEEN_DAYS else ""
+    # Nobody named it as used, and tasks go better with it: it does its work unseen.
+    uplift = uplifts.of(memory_id)
+    return "" if uplift is not None and (uplift.low > 0.0 or uplift.value >= UPLIFT_OF_USE) else why
 
 
 def _name_kinds(context: BankContext, reader: Reader, kinds: Sequence[KindRate]) -> list[Kind]:

@@ -88,6 +88,8 @@ class Resolver:
         self._store = store
         self._clock = clock
         self._open_to_local = open_to_local
+        self.asks_afar = store.info.location.is_remote
+        """Whether a token is looked up over a network: then not on the event loop."""
         self.jwt = jwt
 
     def principal(self, authorization: str | None, *, direct: bool) -> Principal:
@@ -106,7 +108,7 @@ class Resolver:
         raise Unauthenticated(tokens.UNKNOWN)
 
     def stands(self, principal: Principal, authorization: str | None, *, direct: bool) -> bool:
-        """Whether the same credentials would be admitted now as they once were, and may still read. Takes no time."""
+        """Whether the same credentials would be admitted now as they once were, and may still read."""
         if principal.until is not None and self._clock() >= principal.until:
             return False
         if authorization is not None and not authorization.partition(" ")[2].startswith(tokens.PREFIX):

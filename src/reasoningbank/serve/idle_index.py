@@ -18,6 +18,9 @@ from reasoningbank.core.errors import BankError
 from reasoningbank.serve.workers import MakeWay
 
 LOOK_S = 1.0
+"""How often it is looked whether something is owed, where nobody tells."""
+SETTLE_S = 0.1
+"""After it was told of a commit: whoever writes has paused when nothing more came for so long."""
 LONGEST_WRITING_S = 5.0
 """Somebody who writes all the time is not waited for longer than this."""
 SLICE_S = 0.2
@@ -41,10 +44,14 @@ class IdleIndexer:
         self._make_way = make_way
         self._monotonic = monotonic
         self._stopping = threading.Event()
+        self._woken = threading.Event()
+        """Somebody has committed, or it is to stop."""
         self._thread: threading.Thread | None = None
         self._head = -1
         """The last change when it was last looked."""
         self._moving_since: float | None = None
+        self._is_told = False
+        """Whether this store tells of commits."""
         self._done_at = -1
         """The last change when nothing was owed, or too little."""
         self._passed_over = False
@@ -60,6 +67,7 @@ class IdleIndexer:
     def stop(self) -> None:
         """End with the batch in hand."""
         self._stopping.set()
+        self._woken.set()
 
     def close(self) -> None:
         self.stop()
@@ -67,15 +75,29 @@ class IdleIndexer:
             self._thread.join(END_WITHIN_S)
 
     def _run(self) -> None:
-        while not self._stopping.wait(max(LOOK_S, self._pause_s)):
-            try:
-                if self.is_due():
-                    self._catch_up()
-                else:
-                    self.examine_if_time()
-                self._pause_s = 0.0
-            except Exception as error:  # noqa: BLE001 - the outermost door of this thread: told in the log, tried again
-                self._rest(error)
+        with self._bank.context.store.listen(self._woken.set):
+            while not self._stopping.is_set():
+                self._wait()
+                try:
+                    if self._stopping.is_set():
+                        return
+                    if self.is_due():
+                        self._catch_up()
+                    else:
+                        self.examine_if_time()
+                    self._pause_s = 0.0
+                except Exception as error:  # noqa: BLE001 - the outermost door of this thread: told in the log, tried again
+                    self._rest(error)
+
+    def _wait(self) -> None:
+        """Until somebody has committed and a little longer, or it is time to look."""
+        if self._pause_s:
+            self._stopping.wait(self._pause_s)
+        elif self._is_told and self._moving_since is not None:
+            self._stopping.wait(SETTLE_S)
+        elif self._woken.wait(LOOK_S):
+            self._is_told = True
+        self._woken.clear()
 
     def is_due(self) -> bool:
         """Whether enough is owed and whoever wrote last has paused."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 
 from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank.core.lazy import lazy
 
 WAIT_S = 30.0
 MOST_FILES = 30
@@ -36,7 +36,7 @@ class Repository:
         told = self._line("show", "--no-patch", "--no-show-signature", "--format=%ct", commit, "--")
         return float(told) if told else None
 
-    @cached_property
+    @lazy
     def tips(self) -> tuple[str, ...]:
         """Where work counts as landed: the main branch, wherever it is kept, and what is checked out."""
         found = [self._line("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") for name in _MAINLINES]
@@ -45,7 +45,7 @@ class Repository:
     def is_landed(self, commit: str) -> bool:
         return any(self._ask_git("merge-base", "--is-ancestor", commit, tip) is not None for tip in self.tips)
 
-    @cached_property
+    @lazy
     def reverts(self) -> dict[str, tuple[str, ...]]:
         """By commit: the landed commits whose message says that they take it back."""
         found: dict[str, list[str]] = {}

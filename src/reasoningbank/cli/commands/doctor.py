@@ -21,17 +21,17 @@ from pathlib import Path
 
 from reasoningbank.bank.status import Status
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import location_of
+from reasoningbank.cli.banks import location_of, open_bank
 from reasoningbank.cli.command import PROGRAM, Command
-from reasoningbank.cli.commands.status import describe_index, lag
+from reasoningbank.cli.commands.status import describe_bus, describe_index, lag
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config import find_settings, from_environment
-from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank.core.errors import BankError, BankMoved, InvalidInput
 from reasoningbank.core.settings import DEFAULTS, Settings
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.learn.jobs import HOST
 from reasoningbank.location import Location
-from reasoningbank.ports import Check
+from reasoningbank.ports import Backend, Check
 from reasoningbank.wiring.backends import backend_of
 
 OLDEST_PYTHON = (3, 11)
@@ -72,18 +72,18 @@ def _checks(args: Namespace) -> Iterator[Check]:
         yield from backend.checks(location)
         if location.state is not None:
             yield _space(location.state)
-        if backend.exists(location):
-            opened, status, damaged = _opens(args, location)
-            yield opened
-            if status is not None:
-                yield backend.integrity(location)
-                yield _index(status, damaged)
-                yield Check.ok("secrets", status.scrubbing)
-                yield from _jobs(status)
-                identity = status.embedder
+        opened, status, damaged = _opens(args, location, backend)
+        yield from opened
+        if status is not None:
+            yield backend.integrity(location)
+            yield _index(status, damaged)
+            yield Check.ok("secrets", status.scrubbing)
+            yield from _jobs(status)
+            identity = status.embedder
     settings, configuration = _configuration(args, location)
     yield from configuration
     yield _hooks(location, settings)
+    yield from _bus(args, location, can_open=identity is not None)
     yield from _agents(location)
     yield _model()
     yield _embedder(identity, settings)
@@ -111,6 +111,29 @@ def _hooks(location: Location, settings: Settings) -> Check:
     unread = f"; {figures.counted(left, 'session')} to be read" if left else ""
     says = f"{now}{unread}"
     return Check.ok("hooks", says) if now == "on" else Check.warn("hooks", f"{says}. {_ends(settings)}")
+
+
+def _bus(args: Namespace, location: Location, *, can_open: bool) -> Iterator[Check]:
+    """For a bank that is on the bus: whether its key can be used, whether a node is up, which grants end soon."""
+    from reasoningbank.bus.extra import require_bus
+    from reasoningbank.bus.running_state import is_on_the_bus
+
+    folder = location.folder("bus")
+    if folder is None or not is_on_the_bus(folder):
+        return
+    try:
+        require_bus()
+        from reasoningbank.bus.authority.keys import KeyFile, fingerprint
+        from reasoningbank.bus.bank_key import check_key
+
+        known_by = fingerprint(KeyFile(folder).read().public)
+        if can_open:
+            with open_bank(args) as found:
+                check_key(found.bank, known_by)
+    except BankError as error:
+        yield Check.fail("bus", str(error))
+    else:
+        yield Check.ok("bus", f"{known_by}, {describe_bus(location)}")
 
 
 def _ends(settings: Settings) -> str:
@@ -232,27 +255,49 @@ def _space(folder: Path) -> Check:
     return Check.warn("disk", f"{says}: that is little.") if free < _LITTLE_SPACE else Check.ok("disk", says)
 
 
-def _opens(args: Namespace, location: Location) -> tuple[Check, Status | None, int]:
+def _opens(args: Namespace, location: Location, backend: Backend) -> tuple[list[Check], Status | None, int]:
     from reasoningbank.wiring import ReasoningBank
+    from reasoningbank.wiring.migrating import why_closed
 
     try:
+        if not backend.exists(location):
+            return [], None, 0
         with ReasoningBank.open(
             location, namespace=args.namespace, create=False, read_only=True, config=args.config
         ) as bank:
             status, damaged = bank.status(), len(bank.verify(index_only=True))
+            closed = why_closed(bank.context.store)
     except BankError as error:
-        return Check.fail("opens", str(error)), None, 0
+        unmade = "whether it is whole, its index, what it scrubs and its jobs could not be looked at."
+        return [Check.fail("opens", str(error)), Check.warn("unchecked", unmade)], None, 0
     held = figures.counted(sum(status.memories.values()), "memory", "memories")
-    return (
-        Check.ok("opens", f"schema {status.store.schema_version}, {held}, {figures.counted(status.changes, 'change')}"),
-        status,
-        damaged,
-    )
+    if closed is not None:
+        return [Check.warn("opens", str(closed)), *_left_behind(location, closed)], status, damaged
+    changes = figures.counted(status.changes, "change")
+    return [Check.ok("opens", f"schema {status.store.schema_version}, {held}, {changes}")], status, damaged
+
+
+def _left_behind(location: Location, closed: BankError) -> Iterator[Check]:
+    """Sessions that hooks noted here and that could not be kept where the bank is now."""
+    from reasoningbank.agents.capture_queue import waiting
+    from reasoningbank.agents.state_dir import place_of
+
+    left = waiting(place_of(location)) if isinstance(closed, BankMoved) and location.state is not None else 0
+    if left and isinstance(closed, BankMoved):
+        told = figures.counted(left, "session waits", "sessions wait")
+        yield Check.warn(
+            "sessions",
+            f"{told} here to be read into {closed.place}: the next hook tries it again, as far as that bank opens "
+            "without a password in its URL (~/.pgpass, PGPASSWORD).",
+        )
 
 
 def _index(status: Status, damaged: int) -> Check:
     if status.index is None:
         return Check.ok("index", "none yet; the first query builds it")
+    if status.index.trouble:
+        away = "Nothing is searched until it is back; what is stored meanwhile is taken over then."
+        return Check.fail("index", f"{status.index.engine}: {status.index.trouble} {away}")
     if status.index.is_damaged:
         return Check.fail("index", "it cannot be read; the next query builds it again from the records")
     if damaged:

@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from reasoningbank.bank.index_state import state_of_sound_index
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import existing, open_bank
 from reasoningbank.cli.command import PROGRAM, Command, add_policy
@@ -13,7 +14,7 @@ from reasoningbank.cli.indexing import exit_code, index_rest, tell_owed
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.ports import Damage
+from reasoningbank.ports import INDEX_AWAY, Damage
 from reasoningbank.wiring.embedders import EMBEDDERS
 
 DAMAGED = 1
@@ -42,12 +43,13 @@ def _verify_options(parser: ArgumentParser) -> None:
 def _verify(args: Namespace, terminal: Terminal) -> int:
     with open_bank(args) as found:
         damage = found.bank.verify()
+        index = "" if damage or found.missing else state_of_sound_index(found.bank)
     if terminal.as_json:
-        terminal.json({"intact": not damage, "damage": [asdict(item) for item in damage]})
+        terminal.json({"intact": not damage, "damage": [asdict(item) for item in damage], "index": index})
     elif found.missing:
         terminal.say("No memories yet: nothing to verify.")
     elif not damage:
-        terminal.say("Every row matches its checksum, and the index matches the rows.")
+        terminal.say(f"Every row matches its checksum; {index}.")
     else:
         _tell_damage(damage, terminal)
     return DAMAGED if damage else 0
@@ -55,8 +57,9 @@ def _verify(args: Namespace, terminal: Terminal) -> int:
 
 def _tell_damage(damage: Sequence[Damage], terminal: Terminal) -> None:
     of_index = [item for item in damage if item.kind == "index"]
-    of_records = [item for item in damage if item.kind != "index"]
-    for item in (*of_records, *of_index[:_MOST_OF_INDEX]):
+    away = [item for item in damage if item.kind == INDEX_AWAY]
+    of_records = [item for item in damage if item.kind not in ("index", INDEX_AWAY)]
+    for item in (*of_records, *of_index[:_MOST_OF_INDEX], *away):
         terminal.say(" ".join(part for part in (item.kind, item.id, item.problem) if part))
     if len(of_index) > _MOST_OF_INDEX:
         terminal.say(f"index … and {len(of_index) - _MOST_OF_INDEX:,} more")
@@ -70,6 +73,11 @@ def _tell_damage(damage: Sequence[Damage], terminal: Terminal) -> None:
         terminal.tell(
             f"{told} in the index, which is a view: `{PROGRAM} reindex --missing` builds what is damaged again. "
             "Nothing is lost, and searches go on meanwhile."
+        )
+    if away:
+        terminal.tell(
+            "So the index could not be looked at. Nothing is lost and storing goes on; nothing is searched until it is "
+            "back, and what is stored meanwhile is taken over then."
         )
 
 
@@ -88,23 +96,28 @@ def _reindex(args: Namespace, terminal: Terminal) -> int:
     if args.dimension is not None and args.dimension < 1:
         raise InvalidInput(f"dimension must be at least 1, not {args.dimension}.")
     if args.missing:
-        if args.embedder is not None or args.dimension is not None:
-            raise InvalidInput("--missing completes the index as it is: another embedder needs all of it anew.")
+        if args.embedder is not None or args.dimension is not None or args.index is not None:
+            raise InvalidInput("--missing completes the index as it is: another embedder or engine needs it all anew.")
         return _index_missing(args, terminal)
+    # Here it names another than now, which whoever opens the bank with it is refused.
+    engine, args.index = args.index, None
     with existing(args) as bank:
         try:
             with Bar(terminal, "indexing") as bar:
-                identity = bank.reindex(args.embedder, dimension=args.dimension, progress=bar)
+                identity = bank.reindex(args.embedder, dimension=args.dimension, index=engine, progress=bar)
         except KeyboardInterrupt:
             terminal.tell("Stopped; the old index still serves. The same command goes on from here.")
             raise
         status = bank.status()
     index, policy = status.index, status.policy
     memories = 0 if index is None else index.memories
+    where = "" if index is None else index.engine
     if terminal.as_json:
-        terminal.json({"embedder": str(identity), "policy": policy, "memories": memories})
+        terminal.json({"embedder": str(identity), "policy": policy, "memories": memories, "engine": where})
     else:
-        terminal.say(f"{figures.counted(memories, 'memory', 'memories')} indexed with {identity}, policy {policy}.")
+        held = figures.counted(memories, "memory", "memories")
+        there = f" in {where}" if engine is not None else ""
+        terminal.say(f"{held} indexed{there} with {identity}, policy {policy}.")
     return 0
 
 

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
+from reasoningbank.bank.bank import Bank
 from reasoningbank.bank.json_view import report_json
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import Command, add_limit
+from reasoningbank.cli.curves import show_curves
 from reasoningbank.cli.moments import moment
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import EVERY_NAMESPACE
 from reasoningbank.core.uplift import Uplift
+from reasoningbank.files import ORDINARY_MODE, whole_file
 from reasoningbank.learn.report import Report, ReportLine
+from reasoningbank.learn.trends import MOST_DAYS, Trends
 
 _DEFAULT_LIMIT = 20
+_DEFAULT_DAYS = 30
+_DAY_S = 86_400.0
 _MOST_DEAD_SHOWN = 10
 
 
@@ -24,6 +32,9 @@ def _options(parser: ArgumentParser) -> None:
     add_limit(parser, _DEFAULT_LIMIT)
     parser.add_argument("--since", metavar="WHEN", help="what happened since: 12h, 7d, 4w or a date like 2026-05-31")
     parser.add_argument("--all-namespaces", action="store_true", help="of every project")
+    parser.add_argument(
+        "--html", metavar="FILE", help="write it as one HTML file with charts, to be attached to a mail"
+    )
 
 
 def _run(args: Namespace, terminal: Terminal) -> int:
@@ -32,6 +43,9 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         namespace = EVERY_NAMESPACE if args.all_namespaces else None
         report = found.bank.report(namespace=namespace, since=since, limit=args.limit)
         where = "any namespace" if args.all_namespaces else f"namespace {found.bank.namespace}"
+        trends = found.bank.trends(days=_days(since), namespace=namespace)
+        if args.html is not None:
+            return _write_page(args.html, found.bank, report, trends, namespace, terminal)
     if terminal.as_json:
         terminal.json(report_json(report))
         return 0
@@ -39,6 +53,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         _memories(report, terminal)
     else:
         terminal.tell(f"No memory was shown or used in {where}.")
+    show_curves(trends, terminal)
     if report.dead:
         _dead_weight(report, terminal)
     if report.kinds:
@@ -49,6 +64,33 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         f"helped {report.helped:,}, hurt {report.hurt:,}; {report.dead_count:,} dead weight"
     )
     _legend(report, terminal)
+    return 0
+
+
+def _days(since: float | None) -> int:
+    if since is None:
+        return _DEFAULT_DAYS
+    return min(MOST_DAYS, max(1, 1 + int((time.time() - since) // _DAY_S)))
+
+
+def _write_page(
+    path: str, bank: Bank, report: Report, trends: Trends, namespace: str | None, terminal: Terminal
+) -> int:
+    from reasoningbank.cli.report_page import ReportContents, report_html
+
+    told = ReportContents(
+        namespace="every project" if namespace else bank.namespace,
+        made=f"{len(trends.days)} days until {trends.days[-1].day}",
+        report=report,
+        trends=trends,
+        gaps=bank.gaps.list(namespace=namespace).open,
+    )
+    try:
+        with whole_file(Path(path), mode=ORDINARY_MODE, durable=False) as file:
+            file.write(report_html(told).encode("utf-8", "replace"))
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from error
+    terminal.tell(f"Written: {path}")
     return 0
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from argparse import ArgumentParser, Namespace
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from typing import Any
 
@@ -24,7 +25,8 @@ GREETED_BY_S = 0.5
 """When whoever started this over MCP has its first answers; what can wait begins then."""
 
 
-def _options(parser: ArgumentParser) -> None:
+def serve_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--ui", action="store_true", help="a page to look at the bank with, at /ui")
     parser.add_argument("--mcp", action="store_true", help="speak MCP on standard input and output instead of HTTP")
     parser.add_argument("--host", default=DEFAULT_HOST, metavar="ADDRESS", help=f"where to listen ({DEFAULT_HOST})")
     parser.add_argument(
@@ -55,16 +57,21 @@ def _options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-consolidate", action="store_true", help="leave memories as they are; else once a day, when at rest"
     )
+    parser.add_argument("--bus", metavar="HOST:PORT", help="exchange with other banks too, reachable there (UDP)")
+    parser.add_argument("--bus-public", metavar="HOST[:PORT]", help="where other banks are told that it is")
     parser.add_argument("--traces", action="store_true", help="send OpenTelemetry spans; OTEL_… variables say where")
 
 
 def _run(args: Namespace, terminal: Terminal) -> int:
     if args.mcp:
         return _serve_mcp(args, terminal)
+    return serve_http(args, terminal)
+
+
+def require_server() -> None:
     for package in ("uvicorn", "starlette", "httptools"):
         if find_spec(package) is None:
             raise MissingExtra(package=package, extra="serve", purpose="Serving over HTTP")
-    return _serve_http(args, terminal)
 
 
 def _listening_for_hooks(found: OpenedBank, *, after_s: float = 0.0) -> AbstractContextManager[None]:
@@ -72,6 +79,23 @@ def _listening_for_hooks(found: OpenedBank, *, after_s: float = 0.0) -> Abstract
     from reasoningbank.agents.hook_listener import serve_hooks
 
     return serve_hooks(found.bank, found.location, after_s=after_s)
+
+
+@contextmanager
+def _on_the_bus(found: OpenedBank, listen: str | None, public: str | None) -> Iterator[str]:
+    """A node of the bus beside the server, and where it listens; "" without one."""
+    if listen is None:
+        if public is not None:
+            raise InvalidInput("--bus-public says where a node of the bus is found: --bus HOST:PORT starts one.")
+        yield ""
+        return
+    from reasoningbank.bus import Bus
+
+    with Bus.open(found.bank) as bus:
+        from reasoningbank.bus.service import running_node
+
+        with running_node(bus, listen, public) as node:
+            yield node.listen
 
 
 def _serve_mcp(args: Namespace, terminal: Terminal) -> int:
@@ -84,7 +108,9 @@ def _serve_mcp(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _serve_http(args: Namespace, terminal: Terminal) -> int:
+def serve_http(args: Namespace, terminal: Terminal, opened: Callable[[str], None] | None = None) -> int:
+    """Serve until a signal. `opened` is told the page's one-time link instead of what else is served."""
+    require_server()
     from reasoningbank.serve.http.server import listening_socket, make_server, run
     from reasoningbank.serve.http.start import address_of, needs_token, service_for
 
@@ -94,6 +120,7 @@ def _serve_http(args: Namespace, terminal: Terminal) -> int:
         open_bank(args, create=True) as found,
         listening_socket(args.host, args.port) as sock,
         _listening_for_hooks(found),
+        _on_the_bus(found, args.bus, args.bus_public) as bus_address,
     ):
         bank = found.bank
         options = replace(asked, staffing=_staffing(args, found))
@@ -102,7 +129,12 @@ def _serve_http(args: Namespace, terminal: Terminal) -> int:
         address = address_of(options, sock)
 
         def ready() -> None:
+            if opened is not None and service.entrance is not None:
+                opened(f"{address}/ui/enter#{service.entrance.make_link_code()}")
+                return
             _tell(terminal, bank.status(), address, options, mounted, open_to_local=not needs_token(options))
+            if bus_address:
+                terminal.tell_labelled(f"{'bus':11} ", f"listening at {bus_address} (UDP)")
 
         run(make_server(service, options.limits, ready=ready, lifespan=lifespan, tls=options.tls), sock)
     terminal.tell("Ended; every request that was taken is answered.")
@@ -136,6 +168,7 @@ def _wishes(args: Namespace) -> Any:
         oauth=oauth,
         tls=(args.tls_cert, args.tls_key) if args.tls_cert else None,
         traces=args.traces,
+        ui=args.ui,
         limits=replace(Limits(), requests_per_s=args.rate, burst=2 * args.rate),
     )
 
@@ -177,6 +210,8 @@ def _tell(
     doors = {"REST": f"{address}/v1", "OpenAPI": f"{address}/openapi.json"}
     if "/mcp" in mounted:
         doors["MCP"] = f"{address}/mcp"
+    if options.ui:
+        doors["page"] = f"{address}/ui/"
     if terminal.as_json:
         terminal.json({"address": address, "doors": doors, "open_to_local": open_to_local})
         terminal.out.flush()
@@ -217,7 +252,7 @@ def _access(options: Any, *, open_to_local: bool) -> str:
 COMMANDS = {
     "serve": Command(
         run=_run,
-        options=_options,
+        options=serve_options,
         about="Beyond this machine a token is needed: `reasoningbank token create`. docs/server.md tells the rest.",
     )
 }

@@ -11,6 +11,7 @@ from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.switch import hooks_now
+from reasoningbank.cli.curves import show_curves
 from reasoningbank.cli.settings_page import show_settings
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.confidence import policies
@@ -19,6 +20,9 @@ from reasoningbank.location import Location
 from reasoningbank.ports import StoreInfo
 
 _MOST_NAMESPACES = 8
+_NAME_COLUMNS = 40
+_BAR_COLUMNS = 24
+_DAYS = 30
 
 
 def _options(parser: ArgumentParser) -> None:
@@ -28,6 +32,7 @@ def _options(parser: ArgumentParser) -> None:
 def _run(args: Namespace, terminal: Terminal) -> int:
     with open_bank(args) as found:
         status, settings = found.bank.status(), found.bank.settings
+        trends = None if found.missing or terminal.as_json else found.bank.trends(days=_DAYS)
     if terminal.as_json:
         terminal.json(_as_json(status, found.location, hooks_now(settings), exists=not found.missing))
         return 0
@@ -36,6 +41,8 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     else:
         _page(status, settings, terminal)
     show_settings(terminal, settings, found.location, args.config)
+    if trends is not None:
+        show_curves(trends, terminal)
     return 0
 
 
@@ -62,7 +69,8 @@ def _page(status: Status, settings: Settings, terminal: Terminal) -> None:
     others = ", ".join(f"{number:,} {state}" for state, number in status.memories.items() if state != "active")
     terminal.labelled("memories    ", f"{active:,} active{f', {others}' if others else ''}")
     if len(status.namespaces) > 1 or (status.namespaces and status.namespace not in status.namespaces):
-        terminal.labelled("            ", _namespaces(status))
+        for line in _namespaces(status, unicode=terminal.unicode):
+            terminal.labelled("            ", line)
     if status.teams:
         listed = [f"{plain.one_line(name)} {len(mates):,}" for name, mates in status.teams.items()]
         own = next((name for name, mates in status.teams.items() if status.namespace in mates), None)
@@ -79,8 +87,24 @@ def _page(status: Status, settings: Settings, terminal: Terminal) -> None:
     terminal.labelled("distiller   ", f"{status.distiller}{_jobs(status)}")
     terminal.labelled("judge       ", f"{status.judge}; llm {status.llm}")
     terminal.labelled("hooks       ", hooks_now(settings))
+    if told := describe_bus(status.store.location):
+        terminal.labelled("bus         ", told)
     terminal.labelled("secrets     ", f"{status.scrubbing}")
     terminal.labelled("durability  ", f"{status.store.durability}")
+
+
+def describe_bus(location: Location) -> str:
+    """Whether the bank exchanges with others now; nothing for one that is not on the bus."""
+    from reasoningbank.bus.running_state import is_on_the_bus, is_up, last_said
+
+    folder = location.folder("bus")
+    if folder is None or not is_on_the_bus(folder):
+        return ""
+    if not is_up(folder):
+        return f"down; `{PROGRAM} bus up` or `{PROGRAM} serve --bus HOST:PORT` starts it"
+    peers = last_said(folder).get("peers", [])
+    connected = sum(bool(peer.get("connected")) for peer in peers)
+    return f"up, {figures.counted(connected, 'peer')} connected; `{PROGRAM} bus status` says more"
 
 
 def _kept_in(store: StoreInfo) -> Iterator[str]:
@@ -96,11 +120,15 @@ def _wish(status: Status, settings: Settings) -> str:
     return "" if wish.fits(status.embedder) else f"; the configuration asks for {wish}: `{PROGRAM} reindex` builds it"
 
 
-def _namespaces(status: Status) -> str:
+def _namespaces(status: Status, *, unicode: bool) -> Iterator[str]:
     ranked = sorted(status.namespaces.items(), key=lambda entry: (-entry[1], entry[0]))
-    listed = ", ".join(f"{plain.one_line(name)} {number:,}" for name, number in ranked[:_MOST_NAMESPACES])
-    more = len(ranked) - _MOST_NAMESPACES
-    return f"{listed}{f' and {more:,} more' if more > 0 else ''}"
+    names = [plain.one_line(name)[:_NAME_COLUMNS] for name, _ in ranked[:_MOST_NAMESPACES]]
+    widest, most = max(map(len, names)), max(1, ranked[0][1])
+    for name, (_, number) in zip(names, ranked, strict=False):
+        drawn = figures.bar(number / most, _BAR_COLUMNS, unicode=unicode)
+        yield f"{name:{widest}}  {drawn:{_BAR_COLUMNS}} {number:,}"
+    if (more := len(ranked) - _MOST_NAMESPACES) > 0:
+        yield f"and {more:,} more"
 
 
 def _jobs(status: Status) -> str:
@@ -113,6 +141,8 @@ def _jobs(status: Status) -> str:
 def _index(status: Status) -> str:
     if status.index is None:
         return "none yet; the first query builds it"
+    if status.index.trouble:
+        return f"{status.index.engine}: {status.index.trouble}"
     if status.index.is_damaged:
         return "damaged; the next query builds it again"
     behind = lag(status)
@@ -130,7 +160,9 @@ def describe_index(status: Status) -> str:
     told = (
         f" ({idle:,} of them not active)" if idle > 0 and status.index.memories <= sum(status.memories.values()) else ""
     )
-    return f"{held}{told}, {figures.size(status.index.bytes_on_disk)}"
+    where = "" if status.index.engine in ("", "embedded") else f"{status.index.engine}: "
+    size = f", {figures.size(status.index.bytes_on_disk)}" if status.index.bytes_on_disk else ""
+    return f"{where}{held}{told}{size}"
 
 
 COMMANDS = {"status": Command(run=_run, options=_options)}

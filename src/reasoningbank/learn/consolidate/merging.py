@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from reasoningbank.core.origins import Trust
+from reasoningbank.core.origins import PEER, Trust, kind_of
 from reasoningbank.core.wording import counted
 from reasoningbank.learn.consolidate.agreement import says_the_same
 from reasoningbank.learn.consolidate.pairs import Pair
@@ -79,11 +79,13 @@ def _the_very_same(members: Sequence[Member]) -> list[list[int]]:
 
 
 def audience(member: Member) -> tuple[object, ...]:
-    """What two memories must have in common to be one. Two strangers do not vouch for each other."""
+    """What two memories must have in common to be one. Two strangers do not vouch for each other, and a peer's memory
+    is its own to change and to take back: merged with another's, that would go with it when the peer is revoked.
+    """
     memory = member.memory
     if FACT in memory.tags:
         return (memory.id,)
-    stranger = memory.origin if member.trust is Trust.UNTRUSTED else ""
+    stranger = memory.origin if member.trust is Trust.UNTRUSTED or kind_of(memory.origin) == PEER else ""
     return (
         memory.namespace,
         memory.scope,

@@ -23,6 +23,7 @@ from reasoningbank.learn.consolidate import schedule
 from reasoningbank.learn.consolidate.applying import Order, carry_out
 from reasoningbank.learn.consolidate.conflicts import conflicts_among, pairs_by_claim
 from reasoningbank.learn.consolidate.edges import Web, edges_in
+from reasoningbank.learn.consolidate.fading import Faded, list_faded
 from reasoningbank.learn.consolidate.inheriting import inherit
 from reasoningbank.learn.consolidate.links import links_among
 from reasoningbank.learn.consolidate.merging import merges_among
@@ -30,7 +31,7 @@ from reasoningbank.learn.consolidate.pairs import Pair, Space, crowded_rows, nea
 from reasoningbank.learn.consolidate.plan import Consolidated, Link, Merge, Plan, Promotion, Reweighing, Unlinking
 from reasoningbank.learn.consolidate.pool import Member, UndoneDecisions, member_of, members, read_settled
 from reasoningbank.learn.consolidate.promoting import promotions_among
-from reasoningbank.learn.consolidate.pruning import Faded, archivals_among, faded_among
+from reasoningbank.learn.consolidate.pruning import archivals_among
 from reasoningbank.learn.consolidate.reweighing import weigh_again
 from reasoningbank.learn.consolidate.use import NO_FACTS, Uses, read_task_facts
 
@@ -109,14 +110,9 @@ def _learned_memories(context: BankContext, merges: Sequence[Merge]) -> dict[str
     return {i: memory for i, memory in found.items() if trust_of(memory, levels) is Trust.WORKING}
 
 
-def list_faded(context: BankContext, namespace: str | None) -> list[Faded]:
-    """What has lost confidence to age alone. Nothing is written: the confidence itself forgets."""
-    return faded_among(_pool(context, _namespace(context, namespace)), context.policy, context.clock())
-
-
-def _pool(context: BankContext, namespace: str) -> list[Member]:
-    with context.store.read(context.tenant) as reader:
-        return members(context, reader, namespace)
+def faded_in(context: BankContext, namespace: str | None) -> list[Faded]:
+    """What has lost confidence to age alone."""
+    return list_faded(context, _namespace(context, namespace))
 
 
 def make_plan(context: BankContext, space: Space, namespace: str, parts: frozenset[str]) -> Plan:

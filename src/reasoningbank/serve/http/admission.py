@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 
-from reasoningbank.core.errors import BankError
+from reasoningbank.core.errors import Refused
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.serve.allowed_hosts import AllowedHosts
 from reasoningbank.serve.http.answer import App, Scope
@@ -23,10 +23,12 @@ from reasoningbank.serve.http.thread_pools import Lane
 from reasoningbank.serve.identity import LOCAL_USER, Principal, Resolver
 from reasoningbank.serve.oauth import FETCH_WITHIN_S, OAuthSettings
 from reasoningbank.serve.tokens import PREFIX
+from reasoningbank.serve.ui.entrance import Entrance, PageSession
 from reasoningbank.serve.workers import Staffing
 
 PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json"})
 METADATA = "/.well-known/oauth-protected-resource"
+PAGE = "/ui"
 _BEARER_CHARS = len("Bearer ")
 _SCOPES = {(one.method, one.path): one.scope for one in ENDPOINTS if one.scope != "operator"}
 
@@ -45,6 +47,8 @@ class Setup:
     awaitable way to run what takes a while where this tenant keeps nobody else waiting."""
     traces: bool = False
     staffing: Staffing = Staffing()
+    entrance: Entrance | None = None
+    """Of the page, where it is served."""
 
 
 def check_hosts(
@@ -62,9 +66,11 @@ def check_hosts(
 
 
 class Admission:
-    def __init__(self, setup: Setup, lane: Lane) -> None:
+    def __init__(self, setup: Setup, checking: Lane, looking_up: Lane) -> None:
+        """Signatures are checked in one lane, tokens looked up in the other where that means to ask another machine."""
         self._setup = setup
-        self._lane = lane
+        self._checking = checking
+        self._looking_up = looking_up
         limits = setup.limits
         self._rates = Buckets(limits.requests_per_s, limits.burst)
         self._refusals = Buckets(limits.refusals_per_s, limits.refusals_per_s)
@@ -72,10 +78,10 @@ class Admission:
     async def admit(self, request: Request, scope: Scope) -> None:
         request.check()
         check_hosts(self._setup.hosts, request.hosts, request.origins, request.fetch)
-        path = scope["path"]
-        if path in PUBLIC or (path.startswith(METADATA) and self._setup.oauth is not None):
+        if self._is_public(scope["path"]):
             return
-        principal = await self._principal(request, scope)
+        session = self._page_session(request)
+        principal = LOCAL_USER if _is_local(session) else await self.principal(request, scope)
         if principal is not LOCAL_USER:
             wait = self._rates.wait_s(f"{principal.tenant}\0{principal.name}", time.monotonic())
             if wait:
@@ -83,18 +89,42 @@ class Admission:
         request.principal, request.admitted_at = principal, time.monotonic()
         # Without the request itself, which would then be kept until the next sweep.
         request.still_stands = partial(
-            self._setup.resolver.stands, principal, request.authorization, direct=not request.forwarded
+            self._stands, principal, request.authorization, session, direct=not request.forwarded
         )
         scope.setdefault("state", {})["principal"] = principal
 
-    async def _principal(self, request: Request, scope: Scope) -> Principal:
+    def _is_public(self, path: str) -> bool:
+        if self._setup.entrance is not None and (path in ("/", PAGE) or path.startswith(f"{PAGE}/")):
+            return True
+        return path in PUBLIC or (path.startswith(METADATA) and self._setup.oauth is not None)
+
+    def _page_session(self, request: Request) -> PageSession | None:
+        """The session of a request that names no credentials itself; it then has those that the session began with."""
+        if self._setup.entrance is None or request.authorization is not None:
+            return None
+        session = self._setup.entrance.session(request.text(b"cookie"))
+        if session is not None:
+            request.authorization = session.authorization
+        return session
+
+    def _stands(
+        self, principal: Principal, authorization: str | None, session: PageSession | None, *, direct: bool
+    ) -> bool:
+        if session is not None and self._setup.entrance is not None and not self._setup.entrance.stands(session):
+            return False
+        return _is_local(session) or self._setup.resolver.stands(principal, authorization, direct=direct)
+
+    async def principal(self, request: Request, scope: Scope) -> Principal:
+        """Who sends these credentials. What cannot be believed costs its address something."""
         credentials = request.authorization
         address = (scope.get("client") or ("unknown", 0))[0]
         try:
             if credentials is None or credentials[_BEARER_CHARS:].startswith(PREFIX):
-                return self._resolve(request)
+                if credentials is None or not self._setup.resolver.asks_afar:
+                    return self._resolve(request)
+                return await self._in_turn(self._looking_up, request, address)
             return await self._of_issuer(request, credentials[_BEARER_CHARS:], address)
-        except BankError as error:
+        except Refused as error:
             wait = self._refusals.wait_s(address, time.monotonic()) if credentials is not None else 0.0
             raise (too_many_requests(wait) if wait else error) from None
 
@@ -109,8 +139,11 @@ class Admission:
             with suppress(TimeoutError):
                 async with asyncio.timeout(FETCH_WITHIN_S):
                     await asyncio.shield(asyncio.wrap_future(fetching))
-        # In turn by address, which is all that is known of whoever sent it.
-        principal: Principal = await self._lane.submit(lambda: self._resolve(request), tenant=f"from {address}")
+        return await self._in_turn(self._checking, request, address)
+
+    async def _in_turn(self, lane: Lane, request: Request, address: str) -> Principal:
+        # By address, which is all that is known of whoever sent it.
+        principal: Principal = await lane.submit(lambda: self._resolve(request), tenant=f"from {address}")
         return principal
 
     def _resolve(self, request: Request) -> Principal:
@@ -132,3 +165,8 @@ class Admission:
         return Problem(
             problem.status, problem.code, problem.detail, (*problem.headers, (b"www-authenticate", challenge))
         )
+
+
+def _is_local(session: PageSession | None) -> bool:
+    """Whether a session began with the one-time link, which only this machine's user was given."""
+    return session is not None and session.authorization is None

@@ -18,11 +18,13 @@ from reasoningbank.serve.http import idempotency
 from reasoningbank.serve.http.answer import Receive, Scope, Send, send_json
 from reasoningbank.serve.http.cursors import Seal
 from reasoningbank.serve.http.endpoint import Call, Endpoint
+from reasoningbank.serve.http.excerpts import cut_texts
 from reasoningbank.serve.http.gate import Gate
 from reasoningbank.serve.http.idempotency import Encoded
+from reasoningbank.serve.http.kept_answers import KeptAnswers
 from reasoningbank.serve.http.limits import Limits, body_of, parse_json
 from reasoningbank.serve.http.problems import Problem
-from reasoningbank.serve.http.request import NAMESPACE, Request, check_schema, parameters
+from reasoningbank.serve.http.request import Request, check_schema, parameters, parameters_of
 from reasoningbank.serve.http.thread_pools import Lane
 from reasoningbank.serve.identity import Principal, require
 
@@ -54,6 +56,7 @@ class Endpoints:
         """Where large bodies wait before they are read."""
         self.written = written
         """Called on the loop after each write, so that who follows the feed hears of it at once."""
+        self.kept = KeptAnswers()
         self._ruled_bank = lru_cache(maxsize=_TENANTS_AT_HAND)(self._made_bank)
 
     def bank_of(self, tenant: str, namespace: str | None) -> Bank:
@@ -66,7 +69,8 @@ class Endpoints:
 
     def call(self, principal: Principal, query: dict[str, Any], **rest: Any) -> Call:
         bank = self.bank_of(principal.tenant, query.pop("namespace", None))
-        return Call(bank=bank, principal=principal, query=query, seal=self.seal, **rest)
+        excerpt = query.pop("excerpt", None)
+        return Call(bank=bank, principal=principal, query=query, excerpt=excerpt, seal=self.seal, **rest)
 
 
 class PathHandler:
@@ -106,7 +110,7 @@ class PathHandler:
         if endpoint.body is not None and request.media_type() != b"application/json":
             raise Problem(415, "unsupported_media_type", "Send the body as application/json.")
         key = request.idempotency_key() if endpoint.writes else None
-        query = parameters((*endpoint.query, NAMESPACE), scope["query_string"])
+        query = parameters(parameters_of(endpoint), scope["query_string"])
         body = await body_of(receive, request.fields.get(b"content-length"), limits.body_bytes, limits.body_wait_s)
         if_match = request.text(b"if-match") if endpoint.takes_if_match else None
         path = scope.get("path_params", {})
@@ -119,6 +123,18 @@ class PathHandler:
             request.confirm()
             asked = _validate(endpoint, body, limits) if waits else value
             call = shared.call(request.known(), query, path=path, body=asked, if_match=if_match)
+            if endpoint.kept_s:
+                kept_as = (
+                    call.principal.tenant,
+                    call.bank.namespace,
+                    endpoint.path,
+                    call.excerpt,
+                    *sorted(query.items()),
+                )
+                position = call.bank.context.store.head()
+                return shared.kept.find_or_make(
+                    kept_as, position, endpoint.kept_s, lambda: _run(endpoint, call, None, b"")
+                )
             if key is None:
                 return _run(endpoint, call, None, b"")
             said = (scope["method"].encode(), scope["raw_path"], scope["query_string"], body, (if_match or "").encode())
@@ -155,7 +171,8 @@ def _run(endpoint: Endpoint, call: Call, key: str | None, digest: bytes) -> Enco
             lambda inner, _: idempotency.encode(endpoint.handle(replace(call, bank=inner))), coming=call.body
         )
     else:
-        encoded = idempotency.encode(endpoint.handle(call))
+        reply = endpoint.handle(call)
+        encoded = idempotency.encode(reply if call.excerpt is None else cut_texts(reply, call.excerpt))
     if key is not None and endpoint.after is not None and encoded.status == endpoint.after_status:
         endpoint.after(call.bank)
     return encoded

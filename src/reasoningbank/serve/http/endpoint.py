@@ -25,6 +25,8 @@ class Call:
     body: Any
     if_match: str | None
     seal: Seal
+    excerpt: int | None = None
+    """After how many characters texts of the answer are cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,8 @@ class Endpoint:
     errors: tuple[int, ...] = ()
     """Beyond those that any endpoint may answer."""
     takes_if_match: bool = False
+    kept_s: float = 0.0
+    """How long an answer that follows from the records alone may be given again while the feed stands still."""
 
     @property
     def writes(self) -> bool:

@@ -188,10 +188,10 @@ class Hub:
                     place = rows[-1].seq
                     text = "".join(self._event(change) for change in rows if change.tenant == stream.tenant)
                     # After the rows were read: what was written behind a revocation is told to nobody.
-                    if text and stream.still_stands():
-                        await self._send(stream, send, text)
-                    elif text:
+                    if text and not await self._lane.submit(stream.still_stands):
                         return
+                    if text:
+                        await self._send(stream, send, text)
                 elif not await _either(moved, stream.over, HEARTBEAT_S):
                     await self._send(stream, send, ": still here\n\n")
         finally:

@@ -40,7 +40,11 @@ class Metrics:
     def refused(self, code: str) -> None:
         self._refused[code] += 1
 
-    def text(self, *, jobs_waiting: int) -> str:
+    def gauge_values(self) -> dict[str, float]:
+        """What each gauge says now. Not on the event loop: some of them ask the bank."""
+        return {name: read() for name, (_, read) in self._gauges.items()}
+
+    def text(self, *, jobs_waiting: int, gauges: Mapping[str, float]) -> str:
         lines = [
             *_head("reasoningbank_requests_total", "counter", "Requests answered."),
             *(
@@ -58,8 +62,8 @@ class Metrics:
             *_head("reasoningbank_jobs_total", "counter", "Attempts of this server to distil a session, by their end."),
             *(f'reasoningbank_jobs_total{{end="{end}"}} {count}' for end, count in sorted(self._ends.items())),
         ]
-        for name, (about, read) in self._gauges.items():
-            lines += [*_head(name, "gauge", about), f"{name} {read():g}"]
+        for name, (about, _) in self._gauges.items():
+            lines += [*_head(name, "gauge", about), f"{name} {gauges[name]:g}"]
         lines += [
             *_head("process_cpu_seconds_total", "counter", "Processor time of this process."),
             f"process_cpu_seconds_total {time.process_time():.3f}",

@@ -9,10 +9,10 @@ from reasoningbank.core.drafts import MAX_TITLE_CHARS
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.settings import DEFAULTS, Settings
 from reasoningbank.exchange.graph_files.graph_export import GRAPH_FORMATS
-from reasoningbank.serve.http import graph_schemas, schemas
+from reasoningbank.serve.http import bus_schemas, graph_schemas, schemas
 from reasoningbank.serve.http.endpoint import Endpoint, Parameter
 from reasoningbank.serve.http.problems import CODES, MEDIA_TYPE
-from reasoningbank.serve.http.request import NAMESPACE
+from reasoningbank.serve.http.request import parameters_of
 from reasoningbank.serve.http.routes import ENDPOINTS
 from reasoningbank.serve.http.streams import LINES
 
@@ -53,7 +53,7 @@ def document(public_url: str | None = None, settings: Settings = DEFAULTS) -> di
         "security": [{}, {"bearer": []}],
         "paths": paths,
         "components": {
-            "schemas": {**schemas.COMPONENTS, **graph_schemas.COMPONENTS},
+            "schemas": {**schemas.COMPONENTS, **graph_schemas.COMPONENTS, **bus_schemas.COMPONENTS},
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
             "responses": {
                 str(status): {
@@ -84,7 +84,7 @@ def _in_force(endpoint: Endpoint, settings: Settings) -> Any:
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
     parameters = [_path_parameter(name) for name in ("id", "key") if f"{{{name}}}" in endpoint.path]
-    parameters += [_query_parameter(parameter) for parameter in (*endpoint.query, NAMESPACE)]
+    parameters += [_query_parameter(parameter) for parameter in parameters_of(endpoint)]
     parameters += [_KEY_HEADER] if endpoint.writes else []
     parameters += [_IF_MATCH] if endpoint.takes_if_match else []
     made: dict[str, Any] = {

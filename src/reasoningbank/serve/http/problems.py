@@ -13,6 +13,7 @@ from reasoningbank.core.errors import (
     BankDamaged,
     BankError,
     BankFull,
+    BankMoved,
     BankReadOnly,
     Conflict,
     EmbedderError,
@@ -65,6 +66,7 @@ CODES: dict[str, str] = {
     "unsupported_media_type": "415: send application/json",
     "misdirected": "421: this server does not answer to that Host",
     "idempotency_mismatch": "422: the Idempotency-Key was used for another request",
+    "peer_unreachable": "424: the other bank does not answer, or something else answers there",
     "rate_limited": "429: too many requests; see Retry-After",
     "tenant_busy": "429: so many requests of the tenant wait that no more are taken; see Retry-After",
     "headers_too_large": "431: the header fields are larger than the limit",
@@ -92,6 +94,7 @@ _ANSWERS: tuple[tuple[type[BankError], int, str, str | None, Headers], ...] = (
     (EmbedderError, 503, "embedder_failed", "The text could not be embedded: try again later.", _RETRY),
     (BankBusy, 503, "busy", "Another process keeps the bank locked: try again.", _RETRY),
     (BankFull, 507, "full", "The server's disk is full. Nothing was written.", ()),
+    (BankMoved, 503, "read_only", "This bank was moved to {place}: tell whoever runs this server.", ()),
     (BankReadOnly, 503, "read_only", "This bank can be read and not be written.", ()),
     (BankDamaged, 500, "damaged", "A record does not match its checksum: tell whoever runs this server.", ()),
     (StoreError, 503, "unavailable", "The bank cannot be used right now: try again.", _RETRY),
@@ -104,4 +107,6 @@ def problem_of(error: BankError) -> Problem:
     status, code, sentence, headers = next(row[1:] for row in _ANSWERS if isinstance(error, row[0]))
     # What the store says in brackets is about its tables.
     told = str(error).partition(" (UNIQUE")[0] if sentence is None else sentence
+    if isinstance(error, BankMoved):
+        told = told.format(place=error.place)
     return Problem(status, code, told if told.endswith(".") else f"{told}.", headers)

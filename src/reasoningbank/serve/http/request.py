@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 from reasoningbank.core.aliases import NAMESPACE_ALIASES
 from reasoningbank.core.errors import Unauthenticated
 from reasoningbank.serve.http import schemas
-from reasoningbank.serve.http.endpoint import Parameter
+from reasoningbank.serve.http.endpoint import Endpoint, Parameter
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.identity import Principal
 from reasoningbank.serve.json_schema import BODY, Schema, find_problem
@@ -27,11 +27,17 @@ NAMESPACE = Parameter(
     schema=schemas.NAMESPACE,
     about="the project; without it, the default one. project_id and domain are other names of it",
 )
+EXCERPT = Parameter(
+    name="excerpt",
+    schema={"type": "integer", "minimum": 100, "maximum": 1_000_000},
+    about="cut longer texts after so many characters; `cut` beside them says how long they are",
+)
 _ONCE = frozenset(
     {
         b"authorization",
         b"content-length",
         b"content-type",
+        b"cookie",
         b"idempotency-key",
         b"if-match",
         b"last-event-id",
@@ -41,6 +47,11 @@ _ONCE = frozenset(
 _SECRETS_IN_ADDRESS = frozenset({"access_token", "token", "authorization", "api_key", "key_id"})
 _WHOLE = re.compile(r"-?[0-9]{1,15}")
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
+
+
+def parameters_of(endpoint: Endpoint) -> tuple[Parameter, ...]:
+    """Its own, and those that any endpoint takes."""
+    return (*endpoint.query, NAMESPACE, *(() if endpoint.writes or endpoint.reply is None else (EXCERPT,)))
 
 
 def _stands() -> bool:
@@ -96,9 +107,13 @@ class Request:
             raise Problem(401, "unauthenticated", "A token is needed: send it as 'Authorization: Bearer …'.")
         return self.principal
 
+    def is_old(self) -> bool:
+        """Whether it took a while to come this far: the credentials may be revoked by now."""
+        return time.monotonic() - self.admitted_at > CONFIRM_AFTER_S
+
     def confirm(self) -> None:
-        """Look at the credentials again if the request took a while to come this far: they may be revoked by now."""
-        if time.monotonic() - self.admitted_at > CONFIRM_AFTER_S and not self.still_stands():
+        """Look at the credentials of an old request again. Not on the event loop: it asks the bank."""
+        if self.is_old() and not self.still_stands():
             raise Unauthenticated(UNKNOWN)
 
     def may_be_larger_than(self, size_bytes: int) -> bool:

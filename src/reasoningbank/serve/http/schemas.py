@@ -166,6 +166,7 @@ SEARCH: Schema = obj(
     profile=_PROFILE,
     max_tokens={**_BUDGET, "type": ["integer", "null"]},
     explain={**FLAG, "default": True},
+    noted={**FLAG, "default": True, "description": "false leaves no line in the log of what was shown or missed"},
 )
 INJECT: Schema = obj(
     ("task",), task=text_schema(MAX_QUERY_CHARS), **_ASKED, profile=_PROFILE, max_tokens={**_BUDGET, "default": 500}
@@ -303,6 +304,7 @@ _RULING = {
     "comment": TEXT,
     "at": NULL_TEXT,
 }
+_SIGNALS: Schema = {"type": "array", "items": ref("Signal")}
 _CURVE = out(
     signal={"anyOf": [ref("Signal"), {"type": "null"}]}, **_CONFIDENCE, at=NULL_TEXT, revision=COUNT, counts=FLAG
 )
@@ -423,6 +425,24 @@ COMPONENTS: dict[str, Schema] = {
         curve={"type": "array", "items": _CURVE},
     ),
     "Step": out(**_STEP),
+    "Account": out(
+        **_SESSION,
+        verdict={"type": ["object", "null"]},
+        shown={"type": "array", "items": out(**_MEMORY, **_EARNED, rank=COUNT, shown_at=NULL_TEXT, signals=_SIGNALS)},
+        lessons={"type": "array", "items": ref("Memory")},
+        jobs={"type": "array", "items": {"type": "object"}},
+    ),
+    "Appearance": out(**_SESSION, shown_at=NULL_TEXT, signals=_SIGNALS),
+    "Day": out(
+        day=TEXT,
+        learned=COUNT,
+        warnings=COUNT,
+        succeeded=COUNT,
+        failed=COUNT,
+        supported=COUNT,
+        contradicted=COUNT,
+        confidence={"anyOf": [out(low=FRACTION, middle=FRACTION, high=FRACTION, memories=COUNT), {"type": "null"}]},
+    ),
     "Session": out(**_SESSION),
     "SessionWithSteps": out(**_SESSION, steps={"type": "array", "items": ref("Step")}),
     "SessionEnded": out(**_SESSION, step_count=COUNT, signals={"type": "array", "items": ref("Signal")}),

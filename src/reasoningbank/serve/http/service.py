@@ -20,7 +20,7 @@ from starlette.routing import BaseRoute, Mount, Route, Router
 
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import BankError
-from reasoningbank.serve.http.admission import Admission, Setup
+from reasoningbank.serve.http.admission import PAGE, Admission, Setup
 from reasoningbank.serve.http.answer import App, Receive, Scope, Send, send_problem
 from reasoningbank.serve.http.cursors import KEY_BYTES, Seal
 from reasoningbank.serve.http.dispatch import LARGE_BYTES, Endpoints, PathHandler
@@ -35,6 +35,7 @@ from reasoningbank.serve.http.routes import ENDPOINTS
 from reasoningbank.serve.http.system_routes import Special
 from reasoningbank.serve.http.thread_pools import WIDTHS, Lane, searching_width
 from reasoningbank.serve.idle_index import IdleIndexer
+from reasoningbank.serve.ui.page import Page
 from reasoningbank.serve.workers import Workers
 
 MAKE_WAY_S = 0.25
@@ -59,10 +60,14 @@ class Service:
         )
         self.indexer = IdleIndexer(bank, make_way=lambda stopping: _make_way(self.lanes["searching"], stopping))
         self.metrics = Metrics(_gauges(self.lanes, self.hub, self.workers, bank), self.workers.ends)
+        self.entrance = setup.entrance
         self._said_at = -SAY_AGAIN_AFTER_S
-        self._admission = Admission(setup, self.lanes["checking"])
+        self._admission = Admission(setup, self.lanes["checking"], self.lanes["tokens"])
         special = Special(setup, shared, self.hub, self.metrics, self.workers, bank.settings)
         routes = _routes(shared, special, setup)
+        if setup.entrance is not None:
+            page = Page(setup.entrance, self._admission.principal)
+            routes += [Route("/", page), Route(PAGE, page), Mount(PAGE, page)]
         self._inner: App = Router(routes=routes, default=_nowhere, redirect_slashes=False)
         if setup.traces:
             from reasoningbank.serve.http.traces import with_traces
@@ -218,8 +223,9 @@ class _Mounted:
         body: bytes | None = await body_of(
             receive, request.fields.get(b"content-length"), limits.body_bytes, limits.body_wait_s
         )
-        request.confirm()
         lane = self._shared.lanes["large" if body is not None and len(body) > LARGE_BYTES else "tools"]
+        if request.is_old():
+            await lane.submit(request.confirm, tenant=tenant)
         scope["state"]["in_lane"] = lambda work: lane.submit(work, tenant=tenant)
 
         async def once_received() -> Any:

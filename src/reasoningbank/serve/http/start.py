@@ -19,6 +19,7 @@ from reasoningbank.serve.http.limits import Limits
 from reasoningbank.serve.http.service import Service
 from reasoningbank.serve.identity import Resolver
 from reasoningbank.serve.oauth import OAuth, OAuthSettings
+from reasoningbank.serve.ui.entrance import Entrance
 from reasoningbank.serve.workers import Staffing
 
 
@@ -35,6 +36,8 @@ class ServeOptions:
     traces: bool = False
     limits: Limits = Limits()
     staffing: Staffing = Staffing()
+    ui: bool = False
+    """Whether the page is served too."""
 
 
 def needs_token(options: ServeOptions) -> bool:
@@ -45,6 +48,10 @@ def needs_token(options: ServeOptions) -> bool:
 def address_of(options: ServeOptions, sock: socket.socket) -> str:
     scheme = "http" if options.tls is None else "https"
     return f"{scheme}://{bracket(options.host)}:{sock.getsockname()[1]}"
+
+
+def _is_encrypted(options: ServeOptions) -> bool:
+    return options.tls is not None or (options.public_url or "").startswith("https:")
 
 
 def service_for(
@@ -59,8 +66,9 @@ def service_for(
     if public_url is not None:
         parts: Any = public_parts(public_url)
         public_url = f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
+    port = sock.getsockname()[1]
     setup = Setup(
-        hosts=hosts_of_server(options.host, sock.getsockname()[1], options.public_url, tls=options.tls is not None),
+        hosts=hosts_of_server(options.host, port, options.public_url, tls=options.tls is not None),
         resolver=Resolver(bank.context.store, clock=clock, open_to_local=not needs_token(options), jwt=jwt),
         limits=options.limits,
         public_url=public_url or address_of(options, sock),
@@ -68,5 +76,6 @@ def service_for(
         mounted=mounted,
         traces=options.traces,
         staffing=options.staffing,
+        entrance=Entrance(port=port, clock=clock, secure=_is_encrypted(options)) if options.ui else None,
     )
     return Service(bank, setup)

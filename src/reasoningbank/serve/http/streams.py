@@ -107,8 +107,13 @@ async def _send_pieces(pieces: Iterator[bytes], way: Way, media_type: str, name:
         (b"content-type", media_type.encode()),
         (b"content-disposition", f'attachment; filename="{name}"'.encode()),
     ]
+
+    def next_piece() -> bytes | None:
+        way.request.confirm()
+        return next(pieces, None)
+
     # The first piece before the status: what fails at once can still be told as a problem.
-    piece = await way.lane.submit(lambda: next(pieces, None), tenant=way.tenant)
+    piece = await way.lane.submit(next_piece, tenant=way.tenant)
     await way.send({"type": "http.response.start", "status": 200, "headers": headers})
     gone = asyncio.create_task(hung_up(way.receive))
     try:
@@ -118,8 +123,7 @@ async def _send_pieces(pieces: Iterator[bytes], way: Way, media_type: str, name:
                     await way.send({"type": "http.response.body", "body": piece, "more_body": True})
             except TimeoutError:
                 raise Problem(408, "too_slow", "What was asked for was not read in time.") from None
-            way.request.confirm()
-            piece = await way.lane.submit(lambda: next(pieces, None), tenant=way.tenant)
+            piece = await way.lane.submit(next_piece, tenant=way.tenant)
     finally:
         gone.cancel()
     await way.send({"type": "http.response.body", "body": b""})
@@ -133,12 +137,14 @@ async def take_import(call: Call, way: Way, key: str | None, wish: ImportOptions
         _check_may_restore(call)
     with passing_bytes() as (file, path):
         digest = await _receive(file, way)
-        way.request.confirm()
         # A rehearsal changes nothing, so there is nothing to do only once.
         kept_key = None if wish.dry_run else key
-        encoded: idempotency.Encoded = await way.lane.submit(
-            lambda: _import(call, path, kept_key, digest, wish), tenant=way.tenant
-        )
+
+        def work() -> idempotency.Encoded:
+            way.request.confirm()
+            return _import(call, path, kept_key, digest, wish)
+
+        encoded: idempotency.Encoded = await way.lane.submit(work, tenant=way.tenant)
         return encoded
 
 

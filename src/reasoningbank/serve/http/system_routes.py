@@ -19,6 +19,7 @@ from reasoningbank.serve.http.protocol import ABORT
 from reasoningbank.serve.http.request import Request, parameters
 from reasoningbank.serve.identity import require
 from reasoningbank.serve.workers import Workers
+from reasoningbank.wiring.moved import find_move
 
 _LINES = frozenset({b"application/x-ndjson", b"application/jsonl", b"application/jsonlines"})
 
@@ -57,9 +58,16 @@ class Special:
             apps.update({f"{METADATA}{place}": Only(METADATA, "GET", self._oauth_metadata) for place in places})
         return apps
 
-    def _call(self, request: Request, namespace: str | None = None) -> Call:
+    async def _call(self, request: Request, namespace: str | None = None) -> Call:
         query = {} if namespace is None else {"namespace": namespace}
-        return self._shared.call(request.known(), query, path={}, body=None, if_match=None)
+        principal = request.known()
+
+        def make() -> Call:
+            # Asks the bank what the tenant rules about scrubbing.
+            return self._shared.call(principal, query, path={}, body=None, if_match=None)
+
+        call: Call = await self._shared.lanes["slow"].submit(make, tenant=principal.tenant)
+        return call
 
     def _way(self, request: Request, receive: Receive, send: Send) -> streams.Way:
         lane, limits = self._shared.lanes["slow"], self._shared.limits
@@ -80,13 +88,13 @@ class Special:
         request = _authorise(scope, "read")
         asked = parameters((openapi.EXPORTED, openapi.EXPORTED_AS), scope["query_string"])
         way = self._way(request, receive, send)
-        await streams.send_export(self._call(request), way, asked.get("namespace"), asked.get("as"))
+        await streams.send_export(await self._call(request), way, asked.get("namespace"), asked.get("as"))
 
     async def _export_graph(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _authorise(scope, "read")
         wanted = (openapi.GRAPH_FORM, openapi.GRAPH_CONVERSATION, openapi.EXPORTED)
         asked = parameters(wanted, scope["query_string"])
-        call = self._call(request, asked.get("namespace"))
+        call = await self._call(request, asked.get("namespace"))
         way = self._way(request, receive, send)
         await streams.send_graph(call, way, asked.get("format", "graphml"), asked.get("conv_id"))
 
@@ -97,7 +105,7 @@ class Special:
         asked = parameters((openapi.DRY_RUN, openapi.IMPORTED, openapi.RESTORED), scope["query_string"])
         key = request.idempotency_key()
         wish = streams.ImportOptions(dry_run=asked.get("dry_run", False), restore=asked.get("restore", False))
-        call = self._call(request, asked.get("namespace"))
+        call = await self._call(request, asked.get("namespace"))
         encoded = await streams.take_import(call, self._way(request, receive, send), key, wish)
         self._shared.written()
         extra = [(b"idempotency-replayed", b"true")] if encoded.replayed else []
@@ -106,15 +114,18 @@ class Special:
     async def _backup(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _authorise(scope, "operator")
         parameters((), scope["query_string"])
-        await streams.send_backup(self._call(request), self._way(request, receive, send))
+        await streams.send_backup(await self._call(request), self._way(request, receive, send))
 
     # ------------------------------------------------------------ about the server
 
     async def _metrics_page(self, scope: Scope, receive: Receive, send: Send) -> None:
         del receive
         _authorise(scope, "operator")
-        jobs = await self._shared.lanes["reading"].submit(self._shared.bank.context.store.jobs_in_queue)
-        await send_text(send, self._metrics.text(jobs_waiting=jobs), metering.MEDIA_TYPE)
+        store = self._shared.bank.context.store
+        jobs, gauges = await self._shared.lanes["reading"].submit(
+            lambda: (store.jobs_in_queue(), self._metrics.gauge_values())
+        )
+        await send_text(send, self._metrics.text(jobs_waiting=jobs, gauges=gauges), metering.MEDIA_TYPE)
 
     async def _health(self, scope: Scope, receive: Receive, send: Send) -> None:
         del scope, receive
@@ -126,9 +137,12 @@ class Special:
             raise Problem(503, "unavailable", "This server is shutting down.")
         try:
             async with asyncio.timeout(5.0):
-                await self._shared.lanes["reading"].submit(self._shared.bank.context.store.head)
+                moved = await self._shared.lanes["reading"].submit(lambda: find_move(self._shared.bank))
         except TimeoutError:
             raise Problem(503, "busy", "The bank does not answer in time.", ((b"retry-after", b"1"),)) from None
+        if moved is not None:
+            # Anybody may ask this, so where it is now is told to writers and in the log only.
+            raise Problem(503, "read_only", "This bank was moved to another place: name that one to this server.")
         await send_json(send, 200, as_bytes({"status": "ready", "distilling": self._workers.at_work}))
 
     async def _openapi(self, scope: Scope, receive: Receive, send: Send) -> None:

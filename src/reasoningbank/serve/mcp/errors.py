@@ -12,6 +12,7 @@ from reasoningbank.core.errors import (
     BankDamaged,
     BankError,
     BankFull,
+    BankMoved,
     BankReadOnly,
     EmbedderError,
     StoreError,
@@ -23,6 +24,7 @@ MOST_CHARS = 500
 UNEXPECTED = "Something went wrong inside the memory server; nothing more is known here. Go on without it."
 _STORE: tuple[tuple[type[BankError], str], ...] = (
     (BankBusy, "The bank is busy and nothing was changed. Try the same call again in a moment."),
+    (BankMoved, "This bank was moved to another place. Go on without storing, and tell the user to name the new one."),
     (BankReadOnly, "This bank can only be read. Go on without storing, and tell the user."),
     (BankFull, "The disk is full and nothing was stored. Tell the user; searching still works."),
     (BankDamaged, "A record of the bank is damaged. Tell the user to run 'reasoningbank verify'."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reasoningbank.serve.http.endpoint import Endpoint
 from reasoningbank.serve.http.routes import (
+    bus,
     evidence,
     feed,
     finding,
@@ -41,5 +42,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *teams.ENDPOINTS,
     *tracks.ENDPOINTS,
     *graph.ENDPOINTS,
+    *bus.ENDPOINTS,
 )
 """The busiest first: that is also the order in which paths are tried."""

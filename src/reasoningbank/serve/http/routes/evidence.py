@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from reasoningbank.bank.json_view import confidence_json, history_json
+from reasoningbank.bank.json_view import appearance_json, confidence_json, history_json
 from reasoningbank.core.confidence import policies
-from reasoningbank.core.types import Confidence
+from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Confidence
+from reasoningbank.learn.account import MOST_LISTED
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
 from reasoningbank.serve.identity import source_for
@@ -52,7 +53,27 @@ def _history(call: Call) -> Reply:
     return Reply(body=history_json(call.bank.history(call.path["id"], **asked)))
 
 
+def _appearances(call: Call) -> Reply:
+    found = call.bank.shown_to(call.path["id"], limit=call.query.get("limit", DEFAULT_LIST_LIMIT))
+    return Reply(body={"sessions": [appearance_json(one) for one in found]})
+
+
 ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        path="/v1/memories/{id}/sessions",
+        scope="read",
+        group="evidence",
+        summary="The tasks in which a memory was shown, the latest first, and what they said of it",
+        handle=_appearances,
+        query=(
+            Parameter(
+                name="limit",
+                schema={"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "default": DEFAULT_LIST_LIMIT},
+            ),
+        ),
+        reply=schemas.out(sessions={"type": "array", "items": schemas.ref("Appearance")}),
+    ),
     Endpoint(
         method="POST",
         path="/v1/memories/{id}/feedback",

@@ -19,11 +19,12 @@ from reasoningbank.bank.graph_view import (
 from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.origins import level_of
 from reasoningbank.core.types import Node
+from reasoningbank.graph.part import DEFAULT_VERTICES, MOST_VERTICES
 from reasoningbank.graph.render import DEFAULT_TOKENS, render_paths, render_walk
 from reasoningbank.graph.subgraph import Vertex, Walk
 from reasoningbank.guard.trust import check_may_revise
 from reasoningbank.serve.http import graph_schemas, schemas
-from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply, always
+from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply, always
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.http.routes.keeping import DAMAGE
 from reasoningbank.serve.http.routes.whole_sessions import as_agent
@@ -54,6 +55,10 @@ def _add(call: Call) -> Reply:
 
 def _node(call: Call) -> Reply:
     return Reply(body=vertex_json(call.bank.graph.node(call.path["id"])))
+
+
+def _part(call: Call) -> Reply:
+    return Reply(body=subgraph_json(call.bank.graph.part(**call.query)))
 
 
 def _remove(call: Call) -> Reply:
@@ -155,6 +160,25 @@ ENDPOINTS = (
         status=201,
         lane="writing",
         errors=(409,),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/graph",
+        scope="read",
+        group="graph",
+        summary="The newest part of the graph to look at, or what lies around a node or lesson",
+        handle=_part,
+        query=(
+            Parameter(name="around", schema=graph_schemas.REFERENCE, about="a node's name or id, a memory's key or id"),
+            Parameter(
+                name="limit",
+                schema={"type": "integer", "minimum": 1, "maximum": MOST_VERTICES, "default": DEFAULT_VERTICES},
+                about="vertices",
+            ),
+        ),
+        reply=schemas.ref("GraphPart"),
+        lane="slow",
+        errors=(404,),
     ),
     Endpoint(
         method="GET",

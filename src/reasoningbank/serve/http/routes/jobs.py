@@ -7,11 +7,13 @@ from typing import Any
 from reasoningbank.bank.json_view import distilled_json, handed_json, job_json, spending_json
 from reasoningbank.core.drafts import MAX_CONTENT_CHARS
 from reasoningbank.learn.jobs import DEFAULT_LIMIT
+from reasoningbank.learn.queue import job_names
 from reasoningbank.learn.worker_pool import Shift
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply, always
 
 MOST_LISTED = 500
+MOST_NAME_CHARS = 300
 STANDINGS = ("waiting", "running", "done", "dead", "discarded")
 DEFAULT_WORKED_OFF = 10
 MOST_WORKED_OFF = 100
@@ -25,7 +27,8 @@ def _list(call: Call) -> Reply:
         namespace=None if every else call.bank.namespace,
         limit=call.query.get("limit", DEFAULT_LIMIT),
     )
-    return Reply(body={"jobs": [job_json(item) for item in found], "tally": call.bank.jobs.tally()})
+    names = {one: name[:MOST_NAME_CHARS] for one, name in job_names(call.bank.context, [i.job for i in found]).items()}
+    return Reply(body={"jobs": [job_json(item) for item in found], "tally": call.bank.jobs.tally(), "names": names})
 
 
 def _get(call: Call) -> Reply:
@@ -79,7 +82,15 @@ ENDPOINTS = (
             ),
             Parameter(name="every_namespace", schema=schemas.FLAG, about="not only one namespace"),
         ),
-        reply=schemas.out(jobs={"type": "array", "items": _JOB}, tally=schemas.COUNTS),
+        reply=schemas.out(
+            jobs={"type": "array", "items": _JOB},
+            tally=schemas.COUNTS,
+            names={
+                "type": "object",
+                "additionalProperties": schemas.TEXT,
+                "description": "tasks and titles of what the jobs name, by id",
+            },
+        ),
     ),
     Endpoint(
         method="POST",

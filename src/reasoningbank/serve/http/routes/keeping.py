@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from reasoningbank import __version__
+from reasoningbank.bank.bank import Bank
+from reasoningbank.bank.index_state import state_of_sound_index
+from reasoningbank.bus.extra import is_installed
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply
+from reasoningbank.serve.identity import SCOPES
 
 
 def _status(call: Call) -> Reply:
@@ -32,9 +36,30 @@ def _status(call: Call) -> Reply:
     )
 
 
+def _me(call: Call) -> Reply:
+    who = call.principal
+    scopes = [scope for scope in SCOPES if scope in who.scopes]
+    told = {"tenant": who.tenant, "name": who.name, "origin": who.origin, "scopes": scopes, "operator": who.operator}
+    return Reply(
+        body={**told, "namespace": call.bank.namespace, "bus": "admin" in scopes and _is_on_the_bus(call.bank)}
+    )
+
+
+def _is_on_the_bus(bank: Bank) -> bool:
+    """Whether it has a key for it, and the libraries are there. A bank that is not on it loads none of them."""
+    folder = bank.context.store.info.location.folder("bus")
+    if folder is None or not folder.is_dir() or not is_installed():
+        return False
+    from reasoningbank.bus import Bus
+
+    with Bus.open(bank) as bus:
+        return bus.is_initialised
+
+
 def _verify(call: Call) -> Reply:
     damage = call.bank.verify()
-    return Reply(body={"intact": not damage, "damage": [asdict(item) for item in damage]})
+    index = "" if damage else state_of_sound_index(call.bank)
+    return Reply(body={"intact": not damage, "damage": [asdict(item) for item in damage], "index": index})
 
 
 def _reindex(call: Call) -> Reply:
@@ -55,13 +80,30 @@ ENDPOINTS = (
         reply=schemas.ref("Status"),
     ),
     Endpoint(
+        method="GET",
+        path="/v1/me",
+        scope="read",
+        group="keeping",
+        summary="Who the credentials are, and what they allow",
+        handle=_me,
+        reply=schemas.out(
+            tenant=schemas.TEXT,
+            name=schemas.TEXT,
+            origin=schemas.TEXT,
+            scopes=schemas.NAMES,
+            operator=schemas.FLAG,
+            namespace=schemas.TEXT,
+            bus={**schemas.FLAG, "description": "whether these credentials see this bank on the bus"},
+        ),
+    ),
+    Endpoint(
         method="POST",
         path="/v1/verify",
         scope="operator",
         group="keeping",
         summary="Check every row of the bank against its checksum",
         handle=_verify,
-        reply=schemas.out(intact=schemas.FLAG, damage={"type": "array", "items": DAMAGE}),
+        reply=schemas.out(intact=schemas.FLAG, damage={"type": "array", "items": DAMAGE}, index=schemas.TEXT),
         lane="slow",
     ),
     Endpoint(

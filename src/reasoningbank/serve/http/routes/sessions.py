@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reasoningbank.bank.bank import Bank
-from reasoningbank.bank.json_view import signal_json, step_json, trajectory_json
+from reasoningbank.bank.json_view import account_json, signal_json, step_json, trajectory_json
 from reasoningbank.core.aliases import NAMESPACE_ALIASES, rename_aliases
 from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT
@@ -40,6 +40,10 @@ def _note_shown(bank: Bank) -> None:
 
 def _get(call: Call) -> Reply:
     return Reply(body=trajectory_json(*call.bank.trajectory(call.path["id"])))
+
+
+def _account(call: Call) -> Reply:
+    return Reply(body=account_json(call.bank.account(call.path["id"])))
 
 
 def _list(call: Call) -> Reply:
@@ -93,6 +97,15 @@ ENDPOINTS = (
         summary="A task with its steps",
         handle=_get,
         reply=schemas.ref("SessionWithSteps"),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/sessions/{id}/account",
+        scope="read",
+        group="sessions",
+        summary="What was shown in a task, how it was judged, and what was learned from it",
+        handle=_account,
+        reply=schemas.ref("Account"),
     ),
     Endpoint(
         method="POST",

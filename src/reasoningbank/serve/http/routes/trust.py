@@ -9,6 +9,7 @@ from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS
 from reasoningbank.core.errors import Refused
 from reasoningbank.core.origins import USER
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, RulingKind
+from reasoningbank.guard.trust import PEER_RULINGS
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
 
@@ -38,6 +39,8 @@ def _rule(call: Call) -> Reply:
             ruling = bank.trust.reject(target, **_for_the_user(call, said))
         case RulingKind.REVOKE:
             ruling = bank.trust.revoke(target, **_for_the_user(call, said))
+        case RulingKind.QUARANTINE | RulingKind.QUOTE | RulingKind.BELIEVE as kind:
+            ruling = bank.trust.give(target, PEER_RULINGS[kind], **_for_the_user(call, said))
         case RulingKind.UNDO:
             ruling = bank.trust.undo(target, **_for_the_user(call, said))
     return Reply(status=201, body={**ruling_json(ruling), "dry_run": said["dry_run"]})
@@ -94,7 +97,7 @@ ENDPOINTS = (
         path="/v1/rulings",
         scope="admin",
         group="trust",
-        summary="Approve a memory or an origin, reject a memory, revoke an origin, undo a ruling",
+        summary="Approve a memory or an origin, reject a memory, revoke an origin, give a peer its trust, undo it",
         handle=_rule,
         body=schemas.obj(
             ("kind", "target"),

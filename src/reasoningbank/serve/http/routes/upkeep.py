@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reasoningbank.bank.json_view import consolidated_json, faded_json, undone_json, upkeep_json
+from reasoningbank.bank.json_view import consolidated_json, faded_json, run_account_json, undone_json, upkeep_json
 from reasoningbank.core.types import EVERY_NAMESPACE
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply
@@ -19,6 +19,10 @@ def _consolidate(call: Call) -> Reply:
 
 def _history(call: Call) -> Reply:
     return Reply(body={"runs": [upkeep_json(run) for run in call.bank.upkeep.runs()]})
+
+
+def _account(call: Call) -> Reply:
+    return Reply(body=run_account_json(call.bank.upkeep.account(call.path["id"])))
 
 
 def _undo(call: Call) -> Reply:
@@ -50,6 +54,19 @@ ENDPOINTS = (
         summary="Every run of the upkeep, newest first",
         handle=_history,
         reply=schemas.out(runs={"type": "array", "items": schemas.ref("Upkeep")}),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/consolidations/{id}",
+        scope="read",
+        group="upkeep",
+        summary="What a run has done, act by act, with the titles of the memories",
+        handle=_account,
+        reply=schemas.out(
+            id=schemas.TEXT,
+            acts={"type": "array", "items": {"type": "object"}},
+            names={"type": "object", "additionalProperties": schemas.TEXT},
+        ),
     ),
     Endpoint(
         method="POST",
