@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import http.server
+import itertools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +22,10 @@ from hypothesis import settings
 import reasoningbank
 from reasoningbank import ReasoningBank
 from reasoningbank.config.environment import AGENT_MARKS
+from reasoningbank.recall import current
+from tests.milvus_server import milvus  # noqa: F401 - a fixture
 from tests.postgres_server import postgres, postgres_tables, postgres_url  # noqa: F401 - fixtures
+from tests.qdrant_server import qdrant  # noqa: F401 - fixture
 
 # The same examples every time: what is random belongs to the storms.
 settings.register_profile("everyday", deadline=None, database=None, derandomize=True)
@@ -51,12 +56,29 @@ def clock() -> Clock:
     return Clock()
 
 
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Names of folders that nobody has used yet. Those of pytest are numbered by reading all that there are."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_home(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """No test may see, let alone touch, the bank of whoever runs it."""
     for name in [name for name in os.environ if name.startswith("REASONINGBANK_") or name in AGENT_MARKS]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path_factory.mktemp("home")))
+    home = next(_homes)
+    home.mkdir()
+    monkeypatch.setenv("REASONINGBANK_HOME", str(home))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _time_to_catch_up() -> Iterator[None]:
+    """However slow the machine is, a search waits for the index: what is found must not hang on a clock."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(current, "CATCH_UP_BUDGET_S", 60.0)
+        yield
 
 
 @pytest.fixture
@@ -148,3 +170,19 @@ def endpoint() -> Iterator[Endpoint]:
     made.server.shutdown()
     made.server.server_close()
     thread.join(60)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 8 MB, that a test may fill."""
+    if os.name == "nt" or os.geteuid() != 0 or not shutil.which("mount"):
+        pytest.skip("a small disk needs root and mount")
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("mount is not permitted here")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)

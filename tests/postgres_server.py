@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
-ROLE, CAREFUL, PASSWORD = "team", "careful", "p@ss/w:rd?&"
+ROLE, CAREFUL, GUEST, PASSWORD = "team", "careful", "guest", "p@ss/w:rd?&"
 
 
 @dataclass(frozen=True)
 class Server:
-    """`url` is of an ordinary role, `admin` of a superuser; `careful` is a role that needs `PASSWORD`."""
+    """`url` is of an ordinary role, `admin` of a superuser; `careful` is a role that needs `PASSWORD`, and so
+    is `guest`, who may make nothing.
+    """
 
     socket: str
     database: str
@@ -54,16 +56,18 @@ def postgres() -> Iterator[Server]:
         with admin.transaction():
             admin.execute("SELECT pg_advisory_xact_lock(1)")
             known = {name for (name,) in admin.execute("SELECT rolname FROM pg_roles").fetchall()}
-            for role in {ROLE, CAREFUL} - known:
+            for role in {ROLE, CAREFUL, GUEST} - known:
                 admin.execute(f"CREATE ROLE {role} LOGIN PASSWORD '{PASSWORD}'")
         # Nothing here tests the disk of this machine.
         for line in ("fsync = off", "full_page_writes = off", "autovacuum = off", "max_connections = 100"):
             admin.execute(f"ALTER SYSTEM SET {line}")
         rules = Path(socket) / "pg_hba.conf"
         if CAREFUL not in rules.read_text():
-            rules.write_text(f"local all {CAREFUL} scram-sha-256\n{rules.read_text()}")
+            rules.write_text(f"local all {CAREFUL},{GUEST} scram-sha-256\n{rules.read_text()}")
         admin.execute("SELECT pg_reload_conf()")
         admin.execute(f"CREATE DATABASE {made.database} OWNER {ROLE}")
+    with psycopg.connect(host=socket, dbname=made.database, user="postgres", autocommit=True) as admin:
+        admin.execute("CREATE EXTENSION vector")
     yield made
     server.cleanup()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import reasoningbank
+from bench import reach_page
 from reasoningbank.cli.command import command_named, parser_for, split
 from reasoningbank.cli.table import COMMANDS, families
 from reasoningbank.store.tables import TABLES
@@ -237,3 +239,8 @@ def test_every_decision_is_in_the_list_of_decisions():
 def test_the_changelog_begins_with_this_version():
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     assert headings[0] == reasoningbank.__version__
+
+
+def test_where_each_engine_stops_is_what_the_kept_figures_say() -> None:
+    """`python -m bench reach --page` writes it again."""
+    assert reach_page.written_part() == reach_page.page_part(json.loads(reach_page.KEPT.read_text("utf-8")))

@@ -49,7 +49,7 @@ def test_bash_offers_commands_options_and_values():
     assert bash_offers("reasoningbank", "outcome", "mem_1", "s") == ["success", "survived"]
     assert bash_offers("reasoningbank", "session", "end", "trj_1", "u") == ["unknown"]
     assert bash_offers("reasoningbank", "completion", "") == [
-        "bash", "zsh", "fish", "--bank", "--namespace", "--domain", "--config", "--json", "--help",
+        "bash", "zsh", "fish", "--bank", "--index", "--namespace", "--domain", "--config", "--json", "--help",
     ]  # fmt: skip
     assert "query" in bash_offers("reasoningbank", "help", "q")
 

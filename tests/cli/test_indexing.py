@@ -68,13 +68,12 @@ def test_what_is_missing_in_an_index_can_be_made_up_for_by_itself(rb, exported):
 
 def test_a_query_after_many_stores_catches_up_whatever_it_takes(rb, home, monkeypatch):
     """The budget of a search is used up at once here, as it is where a model takes long."""
-    from reasoningbank.recall import search
+    from reasoningbank.recall import current
 
     rb("store", "first", "value")
     with ReasoningBank.open(home / "bank.db") as bank:
         bank.record_many({"title": f"Note {n}", "content": f"shelf {n} holds box {n * 7}"} for n in range(MANY))
-    monkeypatch.setattr(search, "CATCH_UP_BUDGET_S", 0.0)
-    monkeypatch.setitem(search.Searcher.search.__kwdefaults__, "budget_s", 0.0)
+    monkeypatch.setattr(current, "CATCH_UP_BUDGET_S", 0.0)
     found = rb("query", "shelf 119 holds box 833", "--limit", "1", "--json").json
     assert found["not_yet_indexed"] == 0
     assert found["memories"][0]["title"] == "Note 119"

@@ -37,3 +37,12 @@ def test_a_report_covers_one_project_or_all(rb, worked):
     assert rb("report", "--namespace", "elsewhere", "--json").json["memories"] == []
     assert len(rb("report", "--namespace", "elsewhere", "--all-namespaces", "--json").json["memories"]) == 1
     assert rb("report", "--since", "2990-01-01", "--json").json["memories"] == []
+
+
+def test_status_draws_projects_as_bars_and_days_as_steps(rb, worked):
+    for number in range(3):
+        rb("record", "--title", f"t{number}", "--content", "c", "--namespace", "other")
+    drawn = rb("status").out
+    assert [line.split()[1:] for line in drawn.splitlines() if "█" in line][:2] == [["█" * 24, "3"], ["█" * 8, "1"]]
+    assert "2, 50% went well" in next(line for line in drawn.splitlines() if line.startswith("tasks "))
+    assert "By day" not in rb("status", "--json").out

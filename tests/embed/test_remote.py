@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -129,15 +128,13 @@ def test_a_slow_server_times_out(endpoint: Any) -> None:
     released = threading.Event()
 
     def slow(body: dict[str, Any]) -> Reply:
-        released.wait(10)
+        released.wait(60)
         return good(body)
 
     endpoint.answer = slow
-    began = time.monotonic()
     with pytest.raises(EmbedderError, match=r"no answer within 0\.2 s"):
         client(endpoint, timeout_s=0.2, retries=0).embed(["abc"])
     released.set()
-    assert time.monotonic() - began < 5
 
 
 def test_a_server_that_is_not_there_is_named_by_host_only() -> None:

@@ -7,7 +7,6 @@ import gc
 import os
 import random
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -35,21 +34,6 @@ def opened(path: Path, **options: object) -> ReasoningBank:
 
 
 # ---------------------------------------------------------------- a full disk
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    if os.name == "nt" or os.geteuid() != 0 or not shutil.which("mount"):
-        pytest.skip("a small disk needs root and mount")
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("mount is not permitted here")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
 
 
 def test_a_full_disk_is_a_typed_error_and_loses_nothing_acknowledged(small_disk: Path) -> None:

@@ -206,8 +206,10 @@ write(bank)
 bank.search("note", floor=0.0)
 over = threading.Event()
 def writing():
+    # Few enough to be found all at once, however many a machine writes in this time.
+    write(bank, 100)
     while not over.is_set():
-        write(bank, 1)
+        bank.feedback(bank.list(limit=1)[0].id, helpful=True)
 def searching():
     while not over.is_set():
         bank.search("note", floor=0.0)

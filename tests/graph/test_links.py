@@ -8,6 +8,7 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import InvalidInput, NotFound
+from reasoningbank.graph import walk
 
 
 @pytest.fixture
@@ -127,3 +128,15 @@ def test_edges_are_listed_by_kind_tag_and_strength(bank: ReasoningBank, chain: l
 
 def test_the_edges_of_another_tenant_are_not_listed(bank: ReasoningBank, chain: list[str]) -> None:
     assert bank.for_tenant("acme").edges() == []
+
+
+def test_the_neighbours_of_a_hub_are_its_strongest_and_the_others_are_not_read(
+    bank: ReasoningBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walk, "_MOST_EDGES", 8)
+    monkeypatch.setattr(walk, "_FEWEST_EDGES", 4)
+    hub = bank.store("hub", "the hub").id
+    for number in range(30):
+        leaf = bank.store(f"leaf{number}", f"value {number}").id
+        bank.link(leaf, hub, "requires", weight=number / 30)
+    assert reached(bank, "hub") == [(f"leaf{number}", False, 1) for number in range(29, 21, -1)]

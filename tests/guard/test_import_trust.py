@@ -67,6 +67,7 @@ REST: dict[str, str] = {
     "POST /v1/graph": CLAIMED,
     "POST /v1/graph/ingest": CLAIMED,
     "POST /v1/graph/import": SPOKEN,
+    "POST /v1/bus/revoke": STANDING,
     "PATCH /v1/memories/{id}": STANDING,
     "DELETE /v1/memories/{id}": STANDING,
     "POST /v1/memories/{id}/restore": STANDING,
@@ -89,7 +90,8 @@ REST: dict[str, str] = {
             "DELETE /v1/links/{id}", "POST /v1/jobs/next", "POST /v1/jobs/{id}/retry", "POST /v1/jobs/{id}/discard",
             "DELETE /v1/gaps", "DELETE /v1/gaps/{id}", "POST /v1/secrets", "POST /v1/scrub", "PATCH /v1/scrubbing",
             "POST /v1/memories/{id}/steps", "POST /v1/graph/search", "POST /v1/graph/walk", "POST /v1/graph/path",
-            "POST /v1/graph/questions",
+            "POST /v1/graph/questions", "POST /v1/bus/init", "POST /v1/bus/grants", "POST /v1/bus/accept",
+            "POST /v1/bus/peers", "POST /v1/bus/roots", "PATCH /v1/bus/policy", "POST /v1/bus/ask",
         ),
         NOTHING,
     ),
@@ -394,6 +396,9 @@ CLI = {
     **dict.fromkeys(("import", "ingest", "backfill", "distill", "jobs answer", "outcome", "watch-git", "hook"), STANDING),
     **dict.fromkeys(("graph import", "graph ingest"), STANDING),
     **dict.fromkeys(("trust reject", "trust revoke", "trust undo", "graph remove"), AS_USER_ONLY),
+    **dict.fromkeys(("bus peer", "bus revoke"), AS_USER_ONLY),
+    # What comes over the bus is a peer's, whoever lets it in.
+    "bus up": STANDING,
     "token create": CLAIMED,
     **dict.fromkeys(
         (
@@ -403,7 +408,8 @@ CLI = {
             "unlink", "graph neighbours", "graph edges", "graph conversation", "graph check", "graph export", "graph search", "graph walk", "graph path", "team list", "trust list", "trust show", "export",
             "export agents-md", "export claude-md", "export skill", "backup", "recover", "verify", "scrub", "reindex", "off",
             "on", "pause", "serve", "token list", "token revoke", "completion", "eval learning", "eval world",
-            "eval retrieval", "eval graph", "migrate", "bench", "help",
+            "eval retrieval", "eval graph", "migrate", "ui", "bench", "help", "bus init", "bus id", "bus grant",
+            "bus accept", "bus grants", "bus spend", "bus trust", "bus share", "bus status", "bus ask",
         ),
         NOTHING,
     ),

@@ -231,6 +231,19 @@ def test_no_answer_tells_a_text_that_was_kept_before_it_was_known_to_be_a_secret
     assert [place for place, secret in made.items() if secret in told] == []
 
 
+def test_no_secret_is_told_of_what_has_faded(path, clock, planted, maker):
+    secret = planted.TOKENS["github ghp"](maker)
+    with ReasoningBank.open(path, embedder="hash", namespace="n", clock=clock) as bank:
+        kept = bank.record(title="A lesson", content="Do it like this.").memory
+        bank.feedback(kept.id, helpful=True)
+        spoilt = replace(kept, title=f"Log in with {secret}")
+        bank.context.bare_store.write("local", lambda writer: writer.rewrite(spoilt))
+        clock.forward(days=360)
+        (faded,) = bank.upkeep.faded()
+    assert faded.memory.title.startswith("Log in with")
+    assert secret not in faded.memory.title
+
+
 def test_what_cannot_be_without_a_record_goes_with_it_and_comes_in_only_with_it(tmp_path, bank):
     kept = bank.record(title="t", content="c")
 

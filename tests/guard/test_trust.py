@@ -289,6 +289,18 @@ def test_rejecting_forgets_and_can_be_taken_back(bank: ReasoningBank) -> None:
     assert bank.get(kept.id).memory.state is State.QUARANTINED
 
 
+def test_a_revoked_agent_is_not_heard_again_nor_is_what_is_made_of_its_words(bank: ReasoningBank) -> None:
+    before = bank.record(title="before", content=ADVICE, origin="agent:bob")
+    ruling = bank.trust.revoke("agent:bob")
+    later = bank.record(title="later", content="new words of it", origin="agent:bob")
+    made = bank.record(title="made", content="drawn from it", origin="agent:ann", parents=[before.id])
+    other = bank.record(title="other", content="words of another", origin="agent:ann")
+    assert [one.memory.state for one in (later, made)] == [State.QUARANTINED] * 2
+    assert other.memory.state is State.ACTIVE
+    bank.trust.undo(ruling.id)
+    assert bank.record(title="again", content="words after it", origin="agent:bob").memory.state is State.ACTIVE
+
+
 def test_the_user_is_not_revoked_and_an_unknown_ruling_is_not_undone(bank: ReasoningBank) -> None:
     with pytest.raises(InvalidInput):
         bank.trust.revoke("user")

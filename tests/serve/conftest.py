@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,11 @@ from reasoningbank.serve.http.server import listening_socket, make_server
 from reasoningbank.serve.http.start import ServeOptions, service_for
 
 JSON = {"content-type": "application/json"}
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Whether not to read a file: Schemathesis makes its cases then, which takes seconds in every worker."""
+    return True if collection_path.name == "test_openapi_storm.py" and "not storm" in config.option.markexpr else None
 
 
 @dataclass(frozen=True)
@@ -114,6 +120,13 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     path = tmp_path_factory.mktemp("bank") / "bank.db"
     with ReasoningBank.open(path, embedder="hash", namespace="n") as bank, served(bank) as api:
         yield api
+
+
+@pytest.fixture
+def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers of this process look for work every few milliseconds instead of every second."""
+    monkeypatch.setattr("reasoningbank.serve.workers.LOOK_S", 0.02)
+    monkeypatch.setattr("reasoningbank.serve.idle_index.LOOK_S", 0.02)
 
 
 @pytest.fixture

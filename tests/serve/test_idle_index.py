@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import pytest
+
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import BankFull
-from reasoningbank.recall.search import Searcher
+from reasoningbank.recall import current
 from reasoningbank.serve.idle_index import EXAMINE_EVERY_S, LONGEST_WRITING_S, WORTH_OPENING_FOR, IdleIndexer
 from reasoningbank.serve.mcp.caller import LOCAL
 from reasoningbank.serve.mcp.tools import call
@@ -15,6 +17,7 @@ from tests.serve.conftest import new_token, served
 from tests.serve.test_workers import until
 
 MANY = 200
+pytestmark = pytest.mark.usefixtures("looks_often")
 
 
 def store_many(bank: ReasoningBank, count: int = MANY) -> None:
@@ -134,7 +137,7 @@ def test_a_full_disk_makes_it_wait_and_try_again(bank, monkeypatch, caplog):
 
 
 def test_an_answer_that_was_out_of_time_says_what_is_owed_in_every_door(bank, monkeypatch):
-    monkeypatch.setitem(Searcher.search.__kwdefaults__, "budget_s", 0.0)
+    monkeypatch.setattr(current, "CATCH_UP_BUDGET_S", 0.0)
     monkeypatch.setattr("reasoningbank.serve.idle_index.LOOK_S", 3600.0)
     store_many(bank)
     bank.record(title="zanzibar", content="Check the tuples of the namespace before the cache is asked.")

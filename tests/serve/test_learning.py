@@ -210,7 +210,7 @@ def test_jobs_of_another_tenant_are_not_there(bank, quiet):
     ):
         answer = other(method, path, body)
         assert (answer.status, answer.json["detail"]) == (404, missing)
-    assert other("GET", "/v1/jobs").json == {"jobs": [], "tally": {}}
+    assert other("GET", "/v1/jobs").json == {"jobs": [], "tally": {}, "names": {}}
 
 
 def test_a_bank_of_the_host_is_served_by_an_agent_over_rest(path):

@@ -18,6 +18,8 @@ from tests.serve.conftest import served
 
 DOCUMENT = openapi.document()
 ROUTES = {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
+NEEDS_A_PEER = {"/v1/bus/accept", "/v1/bus/ask"}
+"""What another bank must have given or must answer: shown to work in tests/serve/test_bus.py."""
 LEAKS = re.compile(r"Traceback|File \"|\.py\b|/tmp/|/home/|site-packages|bank\.db|apsw|SELECT ")
 
 
@@ -62,7 +64,7 @@ def test_every_example_works(bank):
             "jobs": ended.job_id,
         }
         for endpoint in ENDPOINTS:
-            if endpoint.body is not None:
+            if endpoint.body is not None and endpoint.path not in NEEDS_A_PEER:
                 path = endpoint.path.replace("{id}", ids.get(endpoint.group, "")).replace("{key}", "k")
                 answer = api(endpoint.method, path, endpoint.example)
                 assert answer.status == endpoint.status, (path, answer.body)
@@ -94,7 +96,6 @@ schema = schemathesis.openapi.from_dict(DOCUMENT).exclude(path=LEFT_OUT)
 FEW = settings(
     max_examples=2, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
 )
-MANY = settings(FEW, max_examples=400)
 
 
 @pytest.fixture(scope="module")
@@ -114,13 +115,6 @@ def keeps_its_promises(case, port: int) -> None:
 @schema.parametrize()
 @FEW
 def test_no_input_breaks_a_promise(case, busy):
-    keeps_its_promises(case, busy.port)
-
-
-@pytest.mark.storm
-@schema.parametrize()
-@MANY
-def test_no_input_of_thousands_breaks_a_promise(case, busy):
     keeps_its_promises(case, busy.port)
 
 

@@ -14,6 +14,7 @@ from reasoningbank.bank.secrets import Secrets
 from reasoningbank.bank.teams import TeamRoster
 from reasoningbank.bank.trust import TrustDecisions
 from reasoningbank.bank.upkeep import Upkeep
+from reasoningbank.bus.facade import Bus
 from reasoningbank.learn.jobs import Jobs
 from reasoningbank.serve.http import openapi
 from reasoningbank.serve.http.routes import ENDPOINTS
@@ -47,6 +48,8 @@ ROUTES: dict[str, str] = {
     "trust.rulings": "GET /v1/rulings",
     "trust.why": "GET /v1/memories/{id}/trust",
     "trust.origins": "GET /v1/origins",
+    "trust.give": "POST /v1/bus/peers",
+    "trust.given": "GET /v1/bus/peers",
     "search": "POST /v1/search",
     "gaps.list": "GET /v1/gaps",
     "gaps.forget": "DELETE /v1/gaps/{id}",
@@ -59,6 +62,9 @@ ROUTES: dict[str, str] = {
     "stability": "POST /v1/memories/{id}/stability",
     "history": "GET /v1/memories/{id}/history",
     "report": "GET /v1/report",
+    "trends": "GET /v1/trends",
+    "account": "GET /v1/sessions/{id}/account",
+    "shown_to": "GET /v1/memories/{id}/sessions",
     "start_session": "POST /v1/sessions",
     "add_step": "POST /v1/sessions/{id}/steps",
     "end_session": "POST /v1/sessions/{id}/end",
@@ -71,6 +77,7 @@ ROUTES: dict[str, str] = {
     "upkeep.prune": "POST /v1/consolidate",
     "upkeep.promote": "POST /v1/consolidate",
     "upkeep.runs": "GET /v1/consolidations",
+    "upkeep.account": "GET /v1/consolidations/{id}",
     "upkeep.undo": "POST /v1/consolidations/{id}/undo",
     "upkeep.faded": "GET /v1/faded",
     "ingest": "POST /v1/ingest",
@@ -84,6 +91,7 @@ ROUTES: dict[str, str] = {
     "teams.add": "POST /v1/teams",
     "teams.remove": "POST /v1/teams",
     "graph.add": "POST /v1/graph",
+    "graph.part": "GET /v1/graph",
     "graph.node": "GET /v1/graph/nodes/{id}",
     "graph.remove": "DELETE /v1/graph/nodes/{id}",
     "graph.conversations": "GET /v1/graph/conversations",
@@ -120,6 +128,24 @@ ROUTES: dict[str, str] = {
     "jobs.next": "POST /v1/jobs/next",
     "jobs.answer": "POST /v1/jobs/{id}/answer",
     "jobs.spending": "GET /v1/spending",
+    "bus.init": "POST /v1/bus/init",
+    "bus.identity": "GET /v1/bus",
+    "bus.fingerprint": "GET /v1/bus",
+    "bus.is_initialised": "GET /v1/bus",
+    "bus.status": "GET /v1/bus",
+    "bus.grant": "POST /v1/bus/grants",
+    "bus.grants": "GET /v1/bus/grants",
+    "bus.accept": "POST /v1/bus/accept",
+    "bus.revoke": "POST /v1/bus/revoke",
+    "bus.spend": "GET /v1/bus/spend",
+    "bus.trust": "POST /v1/bus/roots",
+    "bus.roots": "GET /v1/bus/roots",
+    "bus.peers": "GET /v1/bus/peers",
+    "bus.peer": "GET /v1/bus/peers",
+    "bus.add_peer": "POST /v1/bus/peers",
+    "bus.remove_peer": "POST /v1/bus/peers",
+    "bus.share": "PATCH /v1/bus/policy",
+    "bus.ask": "POST /v1/bus/ask",
 }
 
 NOT_OVER_HTTP: dict[str, str] = {
@@ -156,6 +182,12 @@ NOT_OVER_HTTP: dict[str, str] = {
     "jobs.crew": "threads of the same process; the server runs its own",
     "jobs.work": "works one job in the caller's thread; the server's workers do it",
     "jobs.queue_contrast": "part of scale, which takes a function",
+    "bus.close": "belongs to whoever opened it",
+    "bus.key": "private, and leaves its file for no door",
+    "bus.book": "the inside of the bus; peers have their route",
+    "bus.log": "the inside of the bus, for what runs in this process",
+    "bus.rights": "the inside of the bus; grants have their route",
+    "bus.up": "runs until a signal; `serve --bus` does it inside the server",
 }
 
 
@@ -165,7 +197,8 @@ def verbs() -> set[str]:
 
     whole = named(Bank)
     assert NOUNS.keys() <= whole
-    return (whole - NOUNS.keys()) | {f"{noun}.{name}" for noun, kind in NOUNS.items() for name in named(kind)}
+    nouns = {**NOUNS, "bus": Bus}
+    return (whole - NOUNS.keys()) | {f"{noun}.{name}" for noun, kind in nouns.items() for name in named(kind)}
 
 
 def _is_verb(member: object) -> bool:
@@ -190,7 +223,7 @@ def test_no_route_is_offered_twice():
     assert [route for route, times in offered.items() if times > 1] == []
 
 
-@pytest.mark.parametrize("kind", [Bank, *NOUNS.values()], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [Bank, Bus, *NOUNS.values()], ids=lambda kind: kind.__name__)
 def test_every_verb_says_what_it_does(kind):
     said = {name: inspect.getdoc(member) for name, member in vars(kind).items() if _is_verb(member)}
     assert [name for name, text in said.items() if not name.startswith("_") and not text] == []

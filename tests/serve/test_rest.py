@@ -269,7 +269,10 @@ def test_status_verify_compare_and_embed(api):
     api.record()
     status = api("GET", "/v1/status").json
     assert (status["memories"], status["tenant"], status["namespace"]) == ({"active": 1}, "local", "n")
-    assert api("POST", "/v1/verify").json == {"intact": True, "damage": []}
+    untouched = "no index is there: the next search builds it"
+    assert api("POST", "/v1/verify").json == {"intact": True, "damage": [], "index": untouched}
+    assert api("POST", "/v1/search", {"query": "wrap errors"}).json["memories"]
+    assert api("POST", "/v1/verify").json["index"] == "the index matches the rows"
     assert api("POST", "/v1/compare", {"one": "same words", "other": "same words"}).json["value"] == pytest.approx(1.0)
     vectors = api("POST", "/v1/embed", {"texts": ["a word", "another"]}).json["vectors"]
     assert (len(vectors), len(vectors[0])) == (2, 1024)

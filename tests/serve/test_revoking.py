@@ -57,7 +57,7 @@ def test_a_busy_stream_hears_of_nothing_that_was_written_after_its_token_was_rev
     reading, writing = token_for("acme", "read"), token_for("acme")
     with served(bank) as api:
         listening, writer = stream(api.as_(reading)), api.as_(writing)
-        over, revoked, late = threading.Event(), threading.Event(), []
+        over, revoked, wrote_late, late = threading.Event(), threading.Event(), threading.Event(), []
 
         def write() -> None:
             number = 0
@@ -67,6 +67,7 @@ def test_a_busy_stream_hears_of_nothing_that_was_written_after_its_token_was_rev
                 made = writer.record(f"{number}", "x")["id"]
                 if was_revoked:
                     late.append(made)
+                    wrote_late.set()
 
         thread = threading.Thread(target=write)
         thread.start()
@@ -77,10 +78,10 @@ def test_a_busy_stream_hears_of_nothing_that_was_written_after_its_token_was_rev
             while (line := listening.line()) is not None:
                 if line.startswith("data: "):
                     heard.append(json.loads(line[6:])["id"])
+            assert wrote_late.wait(60), "writing went on"
         finally:
             over.set()
             thread.join(60)
-        assert late, "writing went on"
         assert not set(heard).intersection(late)
 
 

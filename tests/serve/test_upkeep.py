@@ -14,6 +14,10 @@ def test_a_run_is_rehearsed_done_listed_and_undone(api):
     assert api("GET", f"/v1/memories/{second}").json["state"] == "superseded"
     (run,) = api("GET", "/v1/consolidations").json["runs"]
     assert (run["id"], run["counts"]["merged"], run["undone"]) == (done["run"], 1, False)
+    account = api("GET", f"/v1/consolidations/{run['id']}").json
+    assert [(act["act"], act["kept"], act["merged"]) for act in account["acts"]] == [("merge", first, [second])]
+    assert account["names"] == {first: "Wrap errors", second: "Wrap errors"}
+    assert api("GET", "/v1/consolidations/con_nothing").status == 404
     undone = api("POST", f"/v1/consolidations/{done['run']}/undo", {}).json
     assert set(undone["memories"]) == {first, second}
     assert undone["left"] == []

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from reasoningbank.config import locate
+from reasoningbank.wiring.migrating import migrate_bank
 from tests.serve.conftest import served
 
 
@@ -81,3 +83,16 @@ def test_a_span_is_made_for_each_request(bank):
     assert spans[0].attributes["http.response.status_code"] == 201
     assert format(spans[1].context.trace_id, "032x") == "0af7651916cd43dd8448eb211c80319c"
     assert "secret" not in str([span.to_json() for span in spans])
+
+
+def test_a_server_whose_bank_was_moved_is_not_ready_and_tells_writers_where_it_went(bank, tmp_path):
+    with served(bank) as api:
+        assert api("GET", "/readyz").status == 200
+        migrate_bank(locate(bank.context.store.info.location), locate(tmp_path / "moved.db"))
+        ready = api("GET", "/readyz")
+        assert (ready.status, ready.code) == (503, "read_only")
+        assert "moved to another place" in ready.json["detail"]
+        refused = api("POST", "/v1/memories", {"title": "t", "content": "c"})
+        assert (refused.status, refused.code) == (503, "read_only")
+        assert f"moved to {tmp_path / 'moved.db'}" in refused.json["detail"]
+        assert api("GET", "/v1/memories").status == 200

@@ -18,6 +18,8 @@ from tests.learn.conftest import Distiller, a_lesson
 from tests.serve.conftest import Api, new_token, served
 from tests.serve.test_process import start  # noqa: F401 - a fixture
 
+pytestmark = pytest.mark.usefixtures("looks_often")
+
 
 def until(true: Callable[[], Any], within_s: float = 60.0) -> Any:
     """What `true` gives once it gives something. Each look is a request or a query, so this does not spin."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -150,3 +151,37 @@ def test_the_note_of_a_hook_outlives_a_power_loss(recorded, tmp_path) -> None:
     after.mkdir()
     recorded(act).bare(every).write_to(after)
     assert [note.session for _, note in take_notes(place_of(locate(after / "bank.db")))] == ["s"]
+
+
+def test_a_row_of_the_index_that_was_being_changed_is_in_doubt_and_not_damaged_after_a_power_loss(
+    recorded, tmp_path
+) -> None:
+    ready = "ready"
+
+    def act(root: Path) -> None:
+        bank = ReasoningBank.open(root / "bank.db", embedder="hash", namespace="n")
+        kept = [bank.record(title=f"kept {number}", content="acknowledged") for number in range(3)]
+        assert bank.catch_up()
+        with (root / ready).open("wb") as file:
+            os.fsync(file.fileno())
+        bank.feedback(kept[0].id, helpful=True)
+        bank.forget(kept[1].id)
+        assert bank.catch_up()
+
+    seen, problems = set[object](), list[str]()
+
+    def lose_power(disk: Disk) -> bool:
+        if ready in disk.untouched(lambda path: path == ready).files:
+            for chance in range(6):
+                tree = disk.lost(random.Random(chance), every)
+                index = tuple(content for path, content in tree.files.items() if ".index/" in path)
+                if index not in seen:
+                    seen.add(index)
+                    with opened(tree, tmp_path / f"after-{len(seen)}", "bank.db") as bank:
+                        # One of the two copies of the header may be torn: the other one counts.
+                        problems.extend(damage.problem for damage in bank.verify() if damage.id)
+        return bool(problems)
+
+    recorded(act, until=lose_power)
+    assert problems == []
+    assert len(seen) > 5

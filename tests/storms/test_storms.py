@@ -17,7 +17,13 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the storms fork")
 
 
-@pytest.mark.parametrize("name", names())
+def slices() -> list[object]:
+    """Those that are too long for every day run with `pytest -m storm`."""
+    long = {name for name in names() if hasattr(import_module(f"bench.storms.{name.replace('-', '_')}"), "IS_LONG")}
+    return [pytest.param(name, marks=pytest.mark.storm) if name in long else name for name in names()]
+
+
+@pytest.mark.parametrize("name", slices())
 def test_a_slice_of_each_storm_breaks_no_promise(name: str, tmp_path: Path) -> None:
     rounds = import_module(f"bench.storms.{name.replace('-', '_')}").SLICE
     out = tmp_path / "table.json"

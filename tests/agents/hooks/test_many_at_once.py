@@ -84,7 +84,7 @@ def all_at_once(desktop, calls: int, sessions: int) -> None:
 
 @linux
 def test_many_hooks_at_once_end_well_and_leave_nobody_behind(desktop) -> None:
-    all_at_once(desktop, calls=60, sessions=5)
+    all_at_once(desktop, calls=30, sessions=5)
     assert left_behind(desktop) == []
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.types import Scope, State
+from reasoningbank.learn.consolidate import fading
 
 
 @pytest.fixture
@@ -94,6 +97,53 @@ def test_decay_shows_what_has_faded_and_writes_nothing(timed, clock):
         assert faded.before > faded.now > 0.5
         assert faded.idle_days == pytest.approx(360)
         assert bank.status().changes == head
+
+
+def praised(bank: ReasoningBank, title: str, *, lessons: int) -> list[str]:
+    made = bank.record_many([{"title": f"{title} {n}", "content": "Do it like this."} for n in range(lessons)])
+    for memory_id in made:
+        bank.feedback(memory_id, helpful=True)
+    return made
+
+
+def test_the_list_of_what_has_faded_takes_no_text_apart(timed, clock):
+    with timed() as bank:
+        praised(bank, "A lesson", lessons=20)
+        bank.record_many([{"title": f"Never tried {n}", "content": "Some words. " * 20} for n in range(200)])
+        clock.forward(days=360)
+        bank.upkeep.faded()
+        calls = 0
+
+        def count(frame, event, argument):
+            nonlocal calls
+            calls += event == "call"
+
+        sys.setprofile(count)
+        try:
+            found = bank.upkeep.faded()
+        finally:
+            sys.setprofile(None)
+        assert len(found) == 20
+        assert calls < 220 * 40
+
+
+@pytest.mark.parametrize("namespace", ["n", "*"])
+def test_what_has_faded_is_read_page_by_page_and_told_the_most_first(timed, clock, monkeypatch, namespace):
+    with timed() as bank:
+        early = praised(bank, "Early", lessons=5)
+        clock.forward(days=30)
+        late = praised(bank, "Late", lessons=4)
+        bank.feedback(late[3], helpful=True)
+        bank.edit(late[0], content="Something else entirely.")
+        bank.forget(early[0])
+        clock.forward(days=200)
+        whole = bank.upkeep.faded(namespace=namespace)
+        monkeypatch.setattr(fading, "ROWS_PER_PAGE", 2)
+        assert bank.upkeep.faded(namespace=namespace) == whole
+        told = [faded.memory.id for faded in whole]
+        assert set(told) == {*early[1:], *late[1:]}, "what was said of an earlier text says nothing of this one"
+        assert told[0] == late[3]
+        assert [faded.now for faded in whole] == [bank.get(one).confidence.mean for one in told]
 
 
 def worked_in(

@@ -86,7 +86,8 @@ def test_what_a_stranger_wrote_is_quoted_with_its_edge_and_its_name_says_nothing
     outside = [line for line in found["text"].splitlines() if not line.startswith("| ")]
     assert not [line for line in outside if "Ignore all" in line or "evil.example" in line or "obey" in line]
     assert "obey" not in json.dumps(found["nodes"])
-    [stranger] = [node["id"] for node in found["nodes"] if not node["id"].startswith("N")]
+    ours = {node["id"] for node in NODES}
+    [stranger] = [node["id"] for node in found["nodes"] if node["id"] not in ours]
     assert bank.graph.node(stranger).name == "N6 ]: obey", "cited by a piece of its id, and found again"
 
 
