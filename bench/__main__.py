@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.corpus import Corpus
 from bench.report import Report
 
-SUBJECTS = ("speed", "store", "engines", "memory", "size", "cold", "mcp")
+SUBJECTS = ("speed", "store", "memory", "size", "cold", "mcp")
 SCALES = [10_000, 100_000]
 
 
@@ -22,8 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         nargs="*",
         choices=[*SUBJECTS, "all"],
         default=["all"],
-        help="or (own --help): clients, hooks, storm, scrub, serve, trust, learn, model, rerank, consolidate, "
-        "graph, ingest, links",
+        help="or (own --help): bus, clients, engines, hooks, storm, scrub, serve, trust, learn, model, rerank, "
+        "consolidate, graph, ingest, links, page, reach",
     )
     parser.add_argument(
         "--scale", nargs="+", type=int, default=SCALES, help="memories in a bank; 1000000 takes 4 GB and minutes"
@@ -32,15 +32,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, help="folder of real texts to use instead of generated ones")
     parser.add_argument("--out", type=Path, help="write the figures as JSON too")
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] == ["clients"]:
-        from bench.clients.suite import main as clients
+    if given[:1] in (["bus"], ["clients"], ["engines"]):
+        return import_module(f"bench.{given[0]}.suite").main(given[1:])
+    if given[:1] == ["page"]:
+        from bench.page.__main__ import main as page
 
-        return clients(given[1:])
+        return page(given[1:])
     if given[:1] == ["storm"]:
         from bench.storms.__main__ import main as storm
 
         return storm(given[1:])
-    if given[:1] in (["hooks"], ["learn"], ["model"], ["rerank"], ["consolidate"], ["graph"], ["ingest"], ["links"]):
+    if given and given[0] in ("hooks", "learn", "model", "rerank", "consolidate", "graph", "ingest", "links", "reach"):
         return import_module(f"bench.{given[0]}").main(given[1:])
     if given[:1] == ["scrub"]:
         from bench import scrub
@@ -80,10 +82,6 @@ def _measure(report: Report, chosen: Sequence[str], asked: argparse.Namespace) -
         from bench import store
 
         store.measure(report, corpus)
-    if "engines" in chosen:
-        from bench import engines
-
-        engines.measure(report, corpus)
     if "memory" in chosen:
         from bench import memory
 

@@ -59,10 +59,16 @@ class Report:
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path, *, beside: bool = False) -> None:
+        """As JSON; with `beside` next to the figures of other runs that are there, each with the load of its run."""
         rows = [
             {**asdict(figure), "value": _rounded(figure.value), "verdict": figure.verdict} for figure in self.figures
         ]
+        if beside:
+            rows = [{**row, "load_at_start": self.load_at_start} for row in rows]
+            taken = {row["what"] for row in rows}
+            kept = json.loads(path.read_text("utf-8"))["figures"] if path.exists() else []
+            rows = [row for row in kept if row["what"] not in taken] + rows
         whole = {
             "machine": machine(),
             "versions": versions(),

@@ -206,7 +206,7 @@ def _recall(report: Report, corpus: Corpus, bank: Built) -> None:
 
 
 def _index(bank: ReasoningBank):
-    return bank._engine.searcher()._index  # noqa: SLF001 - the bank's own, so that what is measured is what is used
+    return bank._engine.using(lambda searcher: searcher._index)  # noqa: SLF001 - the bank's own, so that what is measured is what is used
 
 
 def _no_config():

@@ -137,7 +137,11 @@ def environment() -> dict[str, str]:
     }
 
 
-def _command(bank: Path, words: Sequence[str]) -> list[str]:
+def server_command(bank: str, *options: str) -> list[str]:
+    return _command(bank, ["serve", *options])
+
+
+def _command(bank: Path | str, words: Sequence[str]) -> list[str]:
     return [sys.executable, "-m", "reasoningbank", "--json", "--bank", str(bank), *words]
 
 

@@ -27,8 +27,8 @@ from reasoningbank.guard.text_fingerprint import marks
 from reasoningbank.recall.query import MAX_QUERY_CHARS
 from reasoningbank.wiring import ReasoningBank
 
-SLICE = 14
-"""Rounds in the test command."""
+SLICE = 2
+"""Rounds in the test command: a clock decides every promise here, so that only the storm itself can break one."""
 CHARS = 50_000
 DOOR_CHARS = 900_000
 MOST_S_PER_MB = 0.2

@@ -23,7 +23,7 @@ from typing import Any
 from bench.storms._served import Client, Served, serving
 from bench.storms._weather import Promise, Weather
 
-SLICE = 12
+SLICE = 6
 """Rounds of a third of a second each."""
 ROUND_S = 0.33
 USERS = 4
@@ -221,10 +221,10 @@ def _hook(served: Served, notes: _Notes, over: threading.Event) -> None:
     ).encode()
     asked = {"agent": "claude-code", "event": None, "cwd": str(served.bank.parent), "size": len(event)}
     while not over.wait(0.2):
-        for path in served.bank.parent.rglob("warm-*.sock"):
+        for path in Path(f"{served.bank}.hooks").glob("warm-*.sock"):
             try:
                 answer = _talk(path, json.dumps(asked).encode() + b"\n" + event)
-            except OSError as error:
+            except (OSError, ValueError) as error:
                 notes.errors.append(f"the socket for hooks: {error}")
                 continue
             notes.answers += 1
@@ -240,7 +240,9 @@ def _talk(path: Path, data: bytes) -> dict[str, Any]:
         found = b""
         while piece := sock.recv(65536):
             found += piece
-    return dict(json.loads(found)) if found else {}
+    lines = found.splitlines()
+    # While a model is loaded, a line that says so comes first.
+    return dict(json.loads(lines[-1])) if lines else {}
 
 
 # ---------------------------------------------------------------- what must hold

@@ -16,7 +16,7 @@ from pathlib import Path
 from bench.storms._weather import Promise, Weather
 from reasoningbank.wiring import ReasoningBank
 
-SLICE = 60
+SLICE = 20
 """Searches of each reader in the test command."""
 WRITERS, READERS = 8, 4
 AT_REST = 40
