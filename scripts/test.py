@@ -5,15 +5,20 @@
     python3 scripts/test.py -k search    all checks, with arguments for pytest
     python3 scripts/test.py --adapters   the adapters for frameworks that are too big for every day (minutes, 2 GB)
 
-Needs Python 3.11 or newer and the package registry; touches nothing outside this checkout.
+Needs Python 3.11 or newer and the package registry; touches nothing outside this checkout, but for Debian's chromium,
+which it installs where there is none and it may.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,12 +29,15 @@ QUICK = (
     "tests/config", "tests/guard/test_trust.py", "tests/recall/test_quota.py", "tests/bank/test_storing.py",
 )  # fmt: skip
 """Chosen by what they cost (some 75 s of one processor together) and by how much goes wrong where they fail."""
+FETCH_WITHIN_S = 600
 BIG_FRAMEWORKS = {
     "light": ("autogen", "llama-index", "smolagents"),
     "crewai": ("crewai",),
     "google-adk": ("google-adk",),
 }
 """Extras by environment: not all of them can be installed beside each other."""
+MEMORY, ROOM = Path("/dev/shm"), 4 << 30
+"""A file system in memory, and the bytes that must be free there before the tests keep their banks in it."""
 SKIPPED = 77
 """Of a check that could not be made here and has said so: foreign clients come from npm."""
 
@@ -54,13 +62,38 @@ def main() -> int:
             [*tests, *sys.argv[1:]],
             [python, "scripts/mcp_clients.py"],
         ]
-    for check in checks:
-        print("$", *check[1:], file=sys.stderr, flush=True)
-        # Sets come in the same order in every run.
-        code = subprocess.run(check, cwd=ROOT, check=False, env={**os.environ, "PYTHONHASHSEED": "0"}).returncode
-        if code and code != SKIPPED:
-            return code
+        _prepare_browser(python)
+    with _surroundings() as surroundings:
+        for check in checks:
+            print("$", *check[1:], file=sys.stderr, flush=True)
+            code = subprocess.run(check, cwd=ROOT, check=False, env=surroundings).returncode
+            if code and code != SKIPPED:
+                return code
     return 0
+
+
+@contextmanager
+def _surroundings() -> Iterator[dict[str, str]]:
+    """The environment of the checks. Nobody is to wait for a disk, or for modules to be compiled a thousand times.
+
+    What a full, failing or powerless disk does is tested with disks of the tests' own, not with that of this machine.
+    """
+    # Sets come in the same order in every run.
+    surroundings = {**os.environ, "PYTHONHASHSEED": "0"}
+    surroundings.pop("PYTHONDONTWRITEBYTECODE", None)
+    if not _has_room_in_memory():
+        yield surroundings
+        return
+    with tempfile.TemporaryDirectory(prefix="rb-", dir=MEMORY, ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)  # PostgreSQL runs as another user than root
+        yield {**surroundings, "TMPDIR": folder}
+
+
+def _has_room_in_memory() -> bool:
+    if "TMPDIR" in os.environ or not os.access(MEMORY, os.W_OK):
+        return False
+    # Some tests start programs that they write.
+    return shutil.disk_usage(MEMORY).free >= ROOM and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
 
 
 def _install(place: Path, *wanted: str) -> Path:
@@ -74,6 +107,36 @@ def _install(place: Path, *wanted: str) -> Path:
         subprocess.run([python, "-m", "pip", "install", "--quiet", *editable, *wanted[1:]], check=True)
         mark.write_text(told, "utf-8")
     return python
+
+
+def _prepare_browser(python: Path) -> None:
+    """Chromium and axe for the tests of the page. Where they cannot be had, those tests say so and are skipped."""
+    if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))) and not _install_chromium():
+        print("not to be had here: chromium. The page is not looked at: its tests are skipped.", file=sys.stderr)
+    if shutil.which("npm") and not _is_done([str(python), "scripts/vendor_ui.py", "--axe"]):
+        print("not to be had here: axe. Rules of accessibility are not asked about.", file=sys.stderr)
+
+
+def _install_chromium() -> bool:
+    """Debian's; a container often has no list of packages yet."""
+    if not shutil.which("apt-get"):
+        return False
+    install = ["apt-get", "install", "--yes", "--quiet", "chromium"]
+    return _is_done(install) or (_is_done(["apt-get", "update", "--quiet"]) and _is_done(install))
+
+
+def _is_done(command: list[str]) -> bool:
+    asks_nothing = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    print("$", *command, file=sys.stderr, flush=True)
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=asks_nothing,
+            timeout=FETCH_WITHIN_S,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        print(error, file=sys.stderr)
+        return False
+    return done.returncode == 0
 
 
 def _test_adapters(name: str, extras: tuple[str, ...]) -> int:
