@@ -25,6 +25,7 @@ from cryptography.x509.oid import NameOID
 from bench.qdrant_edge_server import EdgeServer, Intercept
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import BankError, BankFull, BankReadOnly, BankUnavailable, InvalidInput
+from reasoningbank.index.qdrant import collection
 from reasoningbank.ports import Halves
 from tests.contract.index_engines import IDENTITY, NAME, open_builds
 from tests.contract.test_halves import a_memory, fill
@@ -256,6 +257,22 @@ def test_what_somebody_spoils_is_built_anew_by_itself(
         spoil(qdrant, collections()[0])
         with open_bank(path, qdrant.url) as bank:
             assert_alike(answers(bank), expected)
+
+
+def test_what_is_wiped_right_after_a_search_is_noticed_by_the_next(
+    path: Path,
+    qdrant: EdgeServer,
+    expected: Any,
+    collections: Callable[[], list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # However soon that comes: what was asked of the collection a moment ago counts for as long as this test takes.
+    monkeypatch.setattr(collection, "REMEMBERED_S", 3_600.0)
+    with open_bank(path, qdrant.url) as bank:
+        record_all(bank)
+        assert_alike(answers(bank), expected)
+        wipe_it(qdrant, collections()[0])
+        assert_alike(answers(bank), expected)
 
 
 # ---------------------------------------------------------------- killed

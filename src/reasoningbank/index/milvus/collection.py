@@ -25,8 +25,6 @@ T = TypeVar("T")
 MOST_FOUND = 16_384
 """More than this no search and no query of Milvus gives back."""
 _ROWS_PER_CALL = 500
-_JUST_NOW_S = 0.02
-"""One search asks some seven times how far both halves are."""
 _COUNTED_S = 2.0
 _SEALED_FROM = 10_000
 """Rows. Fewer are left to the server: small segments are dear, and it gathers them first."""
@@ -54,7 +52,6 @@ class MilvusCollection:
         self._unsealed = 0
         self._mine = threading.local()
         """Of each thread: the positions that it `held` while it writes."""
-        self._told: dict[str, IndexPosition] = {}
         self._known: dict[Any, Any] = {}
         self._asked_at = 0.0
         self._counted_at: IndexPosition | None = None
@@ -145,8 +142,8 @@ class MilvusCollection:
             self._ask("delete", filter=f"rb_id in {quote_list(page)}", within_s=WRITE_WITHIN_S)
 
     def _forget(self) -> None:
-        """What was counted, and was told of positions, is over with the next write."""
-        self._known, self._told = {}, {}
+        """What was counted is over with the next write."""
+        self._known = {}
 
     def drop(self) -> None:
         self._check_writable()
@@ -159,13 +156,10 @@ class MilvusCollection:
     # ------------------------------------------------------------ how far it is
 
     def position(self, half: str) -> IndexPosition:
-        """How far a half is, or was a moment ago; both are asked for together."""
+        """How far a half is now: it tells whether what a search found nothing in is still there."""
         held: dict[str, IndexPosition] | None = getattr(self._mine, "held", None)
         if held:
             return held[half]
-        told = self._told
-        if held is None and told and time.monotonic() - self._asked_at < _JUST_NOW_S:
-            return told[half]
         kept = self._ask(
             "query",
             filter=f"rb_id in {quote_list(map(position_id, HALVES))}",
@@ -176,7 +170,6 @@ class MilvusCollection:
         found = {each: position_in(rows.get(position_id(each))) for each in HALVES}
         if held is not None:
             held.update(found)
-        self._told = found
         if found[WORDS] != self._counted_at:
             self._counted_at, self._known = found[WORDS], {}
         self._asked_at = time.monotonic()

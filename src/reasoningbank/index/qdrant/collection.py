@@ -27,7 +27,7 @@ T = TypeVar("T")
 Turn = Callable[[str, float], AbstractContextManager[bool]]
 STATE = point_id("\0state")
 REMEMBERED_S = 0.02
-"""For how long a position counts that another process may have brought forward: a search asks for it a dozen times."""
+"""For how long a search goes by what was asked last before it counts words: it does so several times."""
 _KEYWORDS = ("namespace", "scope", "state", "outcome", "tags", "agent", "task_type")
 _NUMBERS = ("terms", "length")
 
@@ -94,19 +94,20 @@ class QdrantCollection:
 
     @property
     def state(self) -> CollectionState:
-        return self._known_state() or CollectionState()
+        """Asked for now: it tells whether what a search found nothing in is still there."""
+        return self._known_state(remembered_s=0.0) or CollectionState()
 
     def require_state(self) -> CollectionState:
         """The same for a search, which would find nothing where somebody has removed or emptied what was there."""
-        state = self._known_state()
+        state = self._known_state(remembered_s=REMEMBERED_S)
         if state is None and self._was_there:
             raise NoCollection(f"Somebody removed or emptied the collection {self.name} of Qdrant. It is built anew.")
         return state or CollectionState()
 
-    def _known_state(self) -> CollectionState | None:
+    def _known_state(self, *, remembered_s: float) -> CollectionState | None:
         # Asked outside of the lock: a server that hangs makes every thread wait once, not one after the other.
         now, changes = time.monotonic(), self.changes
-        if self._is_writing or now <= self._asked_at + REMEMBERED_S:
+        if self._is_writing or now < self._asked_at + remembered_s:
             return self._state
         state = self._ask_state()
         with self._lock:
@@ -150,7 +151,7 @@ class QdrantCollection:
 
     def ensure(self) -> None:
         """Make the collection where there is none of this embedder; what else is there under its name goes."""
-        if self._known_state() is None:
+        if self._known_state(remembered_s=REMEMBERED_S) is None:
             self.renew()
 
     def renew(self) -> None:
