@@ -23,6 +23,7 @@ from reasoningbank.core.record_kinds import kind_of
 from reasoningbank.core.types import Edge, Memory, Node, Record, Signal
 from reasoningbank.ports import Writer
 from tests.bus.sides import EVERYTHING, Side
+from tests.conftest import Clock
 
 ADVICE = "Run the migrations before the service is started, or it reads tables that are not there yet."
 SECRET = "ghp_" + "q7Xv2LmN9RtB4KcW8ZsY1DfG6HjP3aQe5UoT"  # shaped like a token, and none
@@ -231,14 +232,15 @@ def test_a_bank_that_is_lost_is_filled_from_its_log(side: Callable[..., Side]) -
     assert here.publish() == []
 
 
-def test_two_machines_with_one_key_are_one_author(side: Callable[..., Side]) -> None:
-    desk, laptop, other = side(1), side(1), side(2)
+def test_two_machines_with_one_key_are_one_author(side: Callable[..., Side], clock: Clock) -> None:
+    desk, laptop, other = side(1, clock=clock), side(1, clock=clock), side(2, clock=clock)
     kept = desk.learn(ADVICE, key="order")
     laptop.take(desk.publish())
     twin = laptop.bank.get(kept.id)
     assert (twin.memory.origin, twin.memory.key, str(twin.trust)) == ("user", "order", "trusted")
     laptop.bank.feedback(kept.id, helpful=True)
     laptop.bank.edit(kept.id, content=f"{ADVICE} Said on the laptop.")
+    clock.forward(seconds=1)
     desk.bank.edit(kept.id, content=f"{ADVICE} Said at the desk, later.")
     from_desk, from_laptop = desk.publish(), laptop.publish()
     desk.take(from_laptop)
