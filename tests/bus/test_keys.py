@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bus.authority.keys import KeyFile, fingerprint, parse_public, public_text
+from reasoningbank.bus.exchange.naming import origin_of_author
 from reasoningbank.bus.wire.signing import SigningKey, is_signed
 from reasoningbank.core.errors import BankError, Conflict, InvalidInput, NotFound, Refused
+from reasoningbank.core.origins import is_by_fingerprint
 
 POSIX_ONLY = pytest.mark.skipif(os.name == "nt", reason="modes are those of POSIX")
 
@@ -143,6 +145,13 @@ def test_a_public_key_is_pasted_as_one_word_and_told_apart_by_its_fingerprint():
     for wrong in ("", "rbk1", public_text(one)[:-1], public_text(one) + "A", public_text(one)[4:], "rbk1" + "ä" * 43):
         with pytest.raises(InvalidInput, match="bus id"):
             parse_public(wrong)
+
+
+def test_an_origin_that_a_key_gives_is_known_for_a_name_and_never_read_as_a_text():
+    origin = origin_of_author(SigningKey(bytes(32)).public)
+    assert is_by_fingerprint(origin)
+    for other in (origin[:-1], f"{origin}a", origin.upper(), f"tool{origin[4:]}"):
+        assert not is_by_fingerprint(other)
 
 
 def test_a_signature_holds_for_its_bytes_and_its_key_alone():

@@ -59,13 +59,14 @@ LEVELS: dict[str, Trust] = {
 _CONTROL = pattern(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-_OF_A_KEY = "peer:rb1-"
 _BY_FINGERPRINT = pattern(r"peer:rb1(?:-[a-z2-7]{4}){4}")
+FINGERPRINT_ORIGIN_CHARS = 28
+"""How long every origin is that a key gives."""
 
 
 def is_by_fingerprint(origin: str) -> bool:
     """Whether it is the origin that a key gives, in which nothing else can be written: no name and no secret."""
-    return origin.startswith(_OF_A_KEY) and _BY_FINGERPRINT.fullmatch(origin) is not None
+    return len(origin) == FINGERPRINT_ORIGIN_CHARS and _BY_FINGERPRINT.fullmatch(origin) is not None
 
 
 def kind_of(origin: str) -> str:

@@ -24,11 +24,12 @@ def extra_fields(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The fields that are not `used`, over the metadata that was `given`, and the names of those left out."""
     kept: dict[str, Any] = dict(given or {})
+    unused = [(name, value) for name, value in values.items() if name not in used and value is not None]
+    if not unused:
+        return kept, ()
     room = _ROOM_CHARS - len(json.dumps(kept, default=str))
     left_out = []
-    for name, value in values.items():
-        if name in used or value is None:
-            continue
+    for name, value in unused:
         size = _size(name, value)
         if _is_vector(name, value) or size is None or size > room:
             left_out.append(str(name))

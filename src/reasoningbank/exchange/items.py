@@ -7,9 +7,9 @@ same file, so that importing twice adds nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from reasoningbank.core.frozen import dataclass, field
 from reasoningbank.core.types import Draft
 
 

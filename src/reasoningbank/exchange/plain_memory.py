@@ -82,7 +82,7 @@ def _memory(what: str, values: Mapping[str, Any]) -> IncomingMemory | SkippedIte
             given[name] = tuple(given[name])
     if not isinstance(given.get("metadata", {}), dict):
         return SkippedItem(what=what, why="metadata must be an object")
-    used = {*_DRAFT_FIELDS, *_translate(given, values)}
+    used = _DRAFT_FIELDS.union(_translate(given, values))
     given["metadata"], left_out = extra_fields(values, used, given.get("metadata"))
     given.setdefault("origin", "import:jsonl")
     draft = Draft(**given)

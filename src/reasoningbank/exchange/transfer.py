@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import Any, TypeVar, cast
 
@@ -195,7 +195,7 @@ def _coming(context: BankContext, claims: ImportTrust, item: ExportLine | Item, 
 
 def _clean(context: BankContext, record: R, tally: Imported) -> R:
     """Without secrets. An id is never rewritten, so a record with a secret for its id is refused."""
-    for name in kind_of(type(record)).ids:
+    for name in _id_fields(cast("Any", type(record))):
         given = getattr(record, name)
         if given and not is_own(given) and context.scrubber.scrub(given).found:
             raise InvalidInput(f"its {name} holds a secret")
@@ -203,6 +203,12 @@ def _clean(context: BankContext, record: R, tally: Imported) -> R:
     if found:
         tally.scrubbed.update(found)
     return clean
+
+
+# Asked for every record, and put together anew by each question.
+@cache
+def _id_fields(kind: Any) -> tuple[str, ...]:
+    return kind_of(kind).ids
 
 
 def _name(item: ExportLine | Item) -> str:
@@ -228,7 +234,8 @@ def _take(here: Existing, item: ExportLine | Item, records: Sequence[Record | Si
         case _:
             first, *rest = cast("Sequence[Record]", records)
             if _add_once(here, first, item, tally):
-                tally.left_out.update(item.left_out if isinstance(item, IncomingMemory) else ())
+                if isinstance(item, IncomingMemory) and item.left_out:
+                    tally.left_out.update(item.left_out)
                 for edge in link_edges(here.writer, first):
                     _add_once(here, edge, item, tally)
                 for record in rest:

@@ -23,7 +23,7 @@ from reasoningbank.core.drafts import (
 )
 from reasoningbank.core.frozen import fields, replace
 from reasoningbank.core.ids import ID_CHARS, is_own
-from reasoningbank.core.origins import is_by_fingerprint
+from reasoningbank.core.origins import FINGERPRINT_ORIGIN_CHARS, is_by_fingerprint
 from reasoningbank.core.record_kinds import find_kind
 from reasoningbank.guard.secrets import Scrubber
 
@@ -35,6 +35,8 @@ _LIMITS = {
     "tags": MAX_TAG_CHARS,
     **dict.fromkeys(("content", "task", "action", "result"), MAX_CONTENT_CHARS),
 }
+_CHARS_OF_NAMES = (ID_CHARS, FINGERPRINT_ORIGIN_CHARS)
+"""Of what is no text: told by its length first, since every text of every record is asked."""
 _NOTHING: Mapping[str, int] = {}
 
 
@@ -93,7 +95,7 @@ def _texts_in(values: Sequence[Any]) -> list[str]:
             continue
         kind = value.__class__
         if kind is str:
-            if (len(value) != ID_CHARS or not is_own(value)) and not is_by_fingerprint(value):
+            if len(value) not in _CHARS_OF_NAMES or not (is_own(value) or is_by_fingerprint(value)):
                 texts.append(value)
         elif kind is tuple or kind is list:
             texts += [part for part in value if type(part) is str and (len(part) != ID_CHARS or not is_own(part))]

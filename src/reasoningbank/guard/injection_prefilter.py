@@ -115,6 +115,7 @@ _LINES: dict[str, tuple[str, ...]] = {
 _SIGNS = (":", "<", "[", "(", "#", "|", "host", "quote", "number")
 _NAMES = sorted({name for lines in _LINES.values() for line in lines for name in line.split()})
 _BIT = {name: 1 << place for place, name in enumerate(_NAMES)}
+_EVERY_SIGN = (1 << len(_NAMES)) - 1
 _STARTING = 3
 _MOST_REMEMBERED = 1 << 15
 _LONGEST_REMEMBERED = 40
@@ -123,14 +124,16 @@ _NUMBER, _HASH, _BAR, _HOST, _QUOTE = (_BIT[sign] for sign in ("number", "#", "|
 
 def signs_of_words(words: Iterable[bytes]) -> int:
     """Which needs words in lower case meet."""
+    beginnings = _by_start()
     found = 0
-    for signs in set(map(_known.__getitem__, words)):
+    # Most words begin as none of ours does. To look up all of them takes a table larger than a processor's caches.
+    for signs in {_known[word] for word in words if word[:_STARTING] in beginnings or not word.isalpha()}:
         found |= signs
     return found
 
 
 class _Known(dict[bytes, int]):
-    """What words met before meet: nearly always nothing."""
+    """What words met before meet."""
 
     def __missing__(self, word: bytes) -> int:
         signs = _signs_of_word(word)
@@ -178,11 +181,13 @@ def signs_of_text(text: str) -> int:
 @lru_cache(maxsize=_MOST_REMEMBERED)
 def worth_asking(signs: int) -> tuple[int, ...]:
     """The places in `TELLS` of those that a text with these signs may hold."""
-    return tuple(sorted({place for line, place in _lines() if signs & line == line}))
+    lacking = _EVERY_SIGN & ~signs
+    return tuple(dict.fromkeys([place for line, place in _lines() if not line & lacking]))
 
 
 @cache
 def _lines() -> tuple[tuple[int, int], ...]:
+    """What each line takes, and the place of its tell, in the order of `TELLS`."""
     return tuple(
         (sum(_BIT[part] for part in line.split()), place)
         for place, (name, _, _) in enumerate(TELLS)

@@ -50,14 +50,15 @@ class Suspicion:
 def suspicion(text: str) -> Suspicion:
     model = _model()
     best: float = 0.0
-    why: tuple[str, ...] = ()
+    told: list[int] = []
     for window, lower, words in _read(text):
-        score, reasons = _score(model, window, lower, words)
+        score, found = _score(model, window, lower, words)
         if score > best:
-            best, why = score, reasons
+            best, told = score, found
     if best < model.threshold:
         return Suspicion(score=best, sentences=(), is_suspicious=False)
-    return Suspicion(score=best, sentences=(f"suspicious: {best:.2f}", *why), is_suspicious=True)
+    sentences = (f"suspicious: {best:.2f}", *_reasons(model, told))
+    return Suspicion(score=best, sentences=sentences, is_suspicious=True)
 
 
 def windows(text: str) -> Iterator[str]:
@@ -135,16 +136,21 @@ def _tells(text: str, lower: str, words: Sequence[bytes]) -> list[int]:
     return [*found, len(FEATURES) - 1] if hidden(text) else found
 
 
-def _score(model: _Model, text: str, lower: str, words: Sequence[bytes]) -> tuple[float, tuple[str, ...]]:
+def _score(model: _Model, text: str, lower: str, words: Sequence[bytes]) -> tuple[float, list[int]]:
+    """The score of a window, and the places in `FEATURES` of its tells."""
     folded = lower if text.isascii() else text.casefold()
     buckets = _buckets(words if folded == lower else _words(folded))
     found = _tells(text, lower, words)
-    total = sum(map(model.words.__getitem__, buckets))
+    weights = model.words
+    total = sum([weights[bucket] for bucket in buckets])
     value = model.bias + model.step * total / math.sqrt(max(1, len(buckets)))
     value += sum(model.tells[place] for place in found)
+    return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, value)))), found
+
+
+def _reasons(model: _Model, found: Sequence[int]) -> list[str]:
     strongest = sorted(found, key=lambda place: -model.tells[place])[:_MOST_REASONS]
-    reasons = tuple(_SENTENCES[place] for place in strongest if model.tells[place] > 0)
-    return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, value)))), reasons
+    return [_SENTENCES[place] for place in strongest if model.tells[place] > 0]
 
 
 class _Model(NamedTuple):
