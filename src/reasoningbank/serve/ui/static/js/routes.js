@@ -7,7 +7,16 @@ const listeners = new Set();
 function current() {
   const path = location.pathname.slice(BASE.length).replace(/^\/+|\/+$/g, "");
   const [page = "", ...rest] = path.split("/");
-  return { page, id: decodeURIComponent(rest.join("/")), query: new URLSearchParams(location.search) };
+  return { page, id: decoded(rest.join("/")), query: new URLSearchParams(location.search) };
+}
+
+// What somebody typed need not be well formed: then it names nothing, as it stands.
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function announce() {
