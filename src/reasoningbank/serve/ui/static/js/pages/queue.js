@@ -34,7 +34,7 @@ export function Page({ route, me }) {
   return html`<header class="top"><h1>Queue and upkeep</h1></header>
     <${Trouble} error=${error ?? jobs.error ?? runs.error ?? faded.error} retry=${() => (setError(null), reload())} />
     <p role="status">${told}</p>
-    <${Section} id="jobs" title="Sessions to learn from" twin=${jobsPath}
+    <${Section} id="jobs" title="Sessions to learn from" twin=${jobsPath} note="what an ended session teaches is distilled into memories"
         actions=${writes && html`<button type="button" disabled=${busy !== ""} onClick=${distil}>${busy === "distil" ? "Distilling…" : "Distil now"}</button>`}>
       <div class="choice" role="group" aria-label="Which">${Object.entries(STATES).map(([name, word]) => html`<a href=${address("queue", "", { state: name })} aria-current=${state === name ? "true" : null}>${word}${name && jobs.data?.tally[name] ? ` ${count(jobs.data.tally[name])}` : ""}</a>`)}</div>
       ${!jobs.data ? html`<${Waiting} rows=${5} />` : !jobs.data.jobs.length ? html`<${Nothing}>${state ? "None is in this state." : "No session has ended yet."}<//>` : html`<div class="scroll"><table>
@@ -44,7 +44,7 @@ export function Page({ route, me }) {
           <td class="wide"><a class="title" href=${address("session", job.subject)}><bdi>${cut(jobs.data.names[job.subject] ?? job.subject, 160)}</bdi></a></td><td class="n">${job.attempts}</td>
           <td class="wide">${job.error ? html`<span class="bad" dir="auto">${cut(job.error, 400)}</span>` : job.results.length ? job.results.map((id) => html`<${MemoryLink} id=${id} title=${jobs.data.names[id] ?? id} /> `) : html`<span class="note">${job.standing === "done" ? "nothing worth keeping" : ""}</span>`}</td>
           <td class="n"><${Ago} at=${job.created_at} /></td>
-          <td class="n">${writes && html`<${JobActions} job=${job} reload=${reload} fail=${setError} />`}</td>
+          <td class="n">${writes && html`<${JobActions} job=${job} reload=${reload} tell=${setTold} fail=${setError} />`}</td>
         </tr>`)}</tbody></table></div>
         ${jobs.data.jobs.length === limit && limit < 500 && html`<p class="more"><a href=${address("queue", "", { state, limit: 500 })}>More of them</a></p>`}`}
     <//>
@@ -58,9 +58,9 @@ export function Page({ route, me }) {
     ${asked && html`<${Rehearsal} plan=${asked} done=${() => (setAsked(null), reload())} close=${() => setAsked(null)} />`}`;
 }
 
-function JobActions({ job, reload, fail }) {
-  const act = (what) => () => post(`/v1/jobs/${job.id}/${what}`).then(reload, fail);
-  if (job.standing === "dead" || job.standing === "discarded") return html`<button type="button" onClick=${act("retry")}>Retry</button>`;
-  if (job.standing === "waiting") return html`<button type="button" onClick=${act("discard")}>Discard</button>`;
+function JobActions({ job, reload, tell, fail }) {
+  const act = (what, says) => () => post(`/v1/jobs/${job.id}/${what}`).then(() => (tell(says), reload()), fail);
+  if (job.standing === "dead" || job.standing === "discarded") return html`<button type="button" onClick=${act("retry", "It waits for its turn again: “Distil now” does not wait.")}>Retry</button>`;
+  if (job.standing === "waiting") return html`<button type="button" onClick=${act("discard", "It will not be learned from. Among those discarded it can be retried.")}>Discard</button>`;
   return null;
 }
