@@ -6,16 +6,21 @@ import { Confirm, Trouble } from "../parts.js";
 import { count } from "../words.js";
 
 const MOST_CHARS = 1_000_000;
+const DONE = {
+  helpful: "Kept as evidence for it.", not: "Kept as evidence against it.", edit: "Saved as a new revision; what it said before stands below.",
+  forget: "Forgotten: nobody is shown it. Restore brings it back.", restore: "Restored: it is found again.",
+  approve: "Approved. The page Trust can undo it.", reject: "Rejected and forgotten. The page Trust can undo it.",
+};
 
 export function Actions({ memory, me, reload }) {
   const [asking, setAsking] = useState("");
-  const [error, setError] = useState(null);
+  const [told, setTold] = useState("");
   const path = `/v1/memories/${memory.id}`;
   const may = (scope) => me.scopes.includes(scope);
   if (!may("write")) return html`<p class="note">These credentials may only read.</p>`;
   const close = () => setAsking("");
-  const done = () => (close(), setError(null), reload());
-  const ask = (what) => () => (setError(null), setAsking(what));
+  const done = () => (setTold(DONE[asking]), close(), reload());
+  const ask = (what) => () => (setTold(""), setAsking(what));
   const said = (helpful) => (event) => post(`${path}/feedback`, { helpful, comment: comment(event) });
   const comment = () => document.getElementById("comment")?.value ?? "";
   const rule = (kind) => () => post("/v1/rulings", { kind, target: memory.id, comment: comment() });
@@ -39,7 +44,7 @@ export function Actions({ memory, me, reload }) {
     ${!gone && html`<button type="button" onClick=${ask("forget")}>Forget…</button>`}
     ${may("admin") && html`<button type="button" class="danger" onClick=${ask("erase")}>Erase…</button>`}
   </div>
-  <${Trouble} error=${error} />
+  <p class="note" role="status">${told}</p>
   ${asking && dialogs[asking]()}`;
 }
 
