@@ -57,12 +57,14 @@ function Edit({ memory, path, done, close }) {
 
 function Fields({ memory, path, done, close }) {
   const [fields, setFields] = useState({ title: memory.title, description: memory.description, content: memory.content, tags: memory.tags.join(", ") });
+  // What is shown behind it moves on when somebody else writes: this is about what was read when it was opened.
+  const [began] = useState(memory.revision);
   const set = (name) => (event) => setFields({ ...fields, [name]: event.target.value });
   const save = () => {
     const chars = fields.content.replace(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g, " ").length;
     if (chars > MOST_CHARS) throw new Error(`The advice has ${count(chars)} characters; a memory holds at most ${count(MOST_CHARS)}.`);
     const tags = fields.tags.split(",").map((tag) => tag.trim()).filter(Boolean);
-    return call("PATCH", path, { ...fields, tags, expected_revision: memory.revision });
+    return call("PATCH", path, { ...fields, tags, expected_revision: began });
   };
   return html`<${Confirm} title="Edit" word="Save" act=${save} onDone=${done} onCancel=${close}>
     <label for="edit-title">Title</label><input id="edit-title" value=${fields.title} onInput=${set("title")} required />
