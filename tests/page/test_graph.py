@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.page.conftest import Looker, new_token, sign_in
+from tests.page.conftest import Looker, new_token, sign_in, wait_until
 
 
 def test_a_view_of_the_graph_is_its_address(looker, filled):
@@ -42,8 +42,8 @@ def test_a_line_of_the_drawing_says_its_sentence(chromium, filled):
     )
     sign_in(looker, new_token(bank, "local", "admin"))
     page = looker.open("graph?conv=line")
-    page.wait_for_function("drawn.includes('1') && drawn.includes('2')")
+    wait_until(page, "drawn.includes('1') && drawn.includes('2')")
     # Two nodes are laid out around the middle of the view.
     page.locator(".canvas canvas").hover()
-    page.wait_for_function("drawn.includes('The first led to the second.')")
+    wait_until(page, "drawn.includes('The first led to the second.')")
     looker.close()

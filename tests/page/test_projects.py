@@ -86,6 +86,14 @@ def test_a_session_that_was_given_up_is_not_said_to_wait(looker, given_up):
     page.get_by_role("link", name="Retry it in the queue").click()
     page.get_by_role("button", name="Retry").click()
     page.get_by_text("It waits for its turn again").wait_for()
+    page.get_by_role("button", name="Distil now").click()
+    page.get_by_text("1 session distilled").wait_for()
+    page = looker.open("queue?ns=unlucky")
+    page.locator("tbody tr", has_text="done").wait_for()
+    assert "not at home" not in page.inner_text("main")
+    page = looker.open(f"session/{given_up}?ns=unlucky")
+    page.get_by_role("heading", name="How it was judged").wait_for()
+    assert page.locator(".trouble").count() == 0
 
 
 def test_no_difference_is_neither_more_nor_less(looker):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.page.conftest import wait_until
 from tests.page.test_pages import PHONE
 
 LINES = "element => element.getBoundingClientRect().height / parseFloat(getComputedStyle(element).lineHeight)"
@@ -46,8 +47,15 @@ def test_leaving_a_tag_keeps_the_two_profiles(looker, titled):
     assert page.locator(".beside > section h2").all_inner_texts()[0].startswith("boosted")
 
 
-def test_on_a_phone_no_word_of_a_choice_is_torn_and_every_page_can_be_reached(looker):
+def test_on_a_phone_no_word_of_a_choice_is_torn_and_every_page_can_be_reached(looker, filled):
     looker.page.set_viewport_size(PHONE)
+    bank = filled[1]
+    bank.record(title="Bake bread slowly", content="Overnight.", namespace="vain")
+    bank.search("which of the regions may hold the exports of customers", namespace="vain")
+    bank.flush_shown()
+    page = looker.open("?ns=vain")
+    page.get_by_role("button", name="Dismiss").first.wait_for()
+    assert max(page.eval_on_selector_all(".plainrows li > button", f"all => all.map({LINES})")) < 2
     page = looker.open("queue")
     assert max(page.eval_on_selector_all(".choice a", f"all => all.map({LINES})")) < 2
     nav = page.locator("nav")
@@ -110,6 +118,47 @@ def test_a_merged_memory_names_the_one_that_stands_for_it(looker, filled):
     page.locator("h1", has_text=kept.title).wait_for()
 
 
+def test_whoever_goes_back_is_where_they_were(looker, filled):
+    for number in range(30):
+        filled[1].record(title=f"One of many, {number}", content="c", namespace="many")
+    page = looker.open("search?ns=many")
+    link = page.get_by_role("link", name="One of many, 3", exact=True)
+    link.scroll_into_view_if_needed()
+    before = page.evaluate("scrollY")
+    assert before > 0
+    link.click()
+    page.locator("h1", has_text="One of many, 3").wait_for()
+    page.go_back()
+    wait_until(page, f"Math.abs(scrollY - {before}) < 2")
+
+
+def test_what_an_action_did_is_in_sight(looker, filled):
+    for number in range(8):
+        filled[1].record(title=f"Of page {number}", content="c", origin=f"tool:p{number}")
+    page = looker.open("trust")
+    page.get_by_role("button", name="Revoke tool:p7").click()
+    page.locator("dialog").get_by_role("button", name="Revoke", exact=True).click()
+    told = page.get_by_text("Revoked: 1 memory.")
+    told.wait_for()
+    assert page.evaluate("scrollY") > 0
+    assert told.evaluate("element => element.getBoundingClientRect().top") >= 0
+
+
+def test_what_was_found_for_another_question_is_marked_until_the_answer_is_there(looker, titled):
+    page = looker.open(f"search?ns={titled}&q=log")
+    page.wait_for_selector(".hits .score")
+    waiting = []
+
+    def hold(route):
+        waiting.append(route)
+
+    page.route("**/v1/search*", hold)
+    page.fill("#q", "log of the deployment")
+    page.wait_for_selector("section.stale[aria-busy=true]")
+    waiting[-1].continue_()
+    page.wait_for_selector("section.stale", state="detached")
+
+
 def test_upkeep_that_would_change_nothing_offers_nothing_to_do(looker):
     page = looker.open("queue?ns=nothing-to-tidy")
     page.get_by_role("button", name="What would it change?").click()
@@ -136,4 +185,4 @@ def test_another_page_is_read_from_its_beginning(looker, way):
     if way == "back":
         page.go_back()
         page.locator("h1", has_text="Trust").wait_for()
-    page.wait_for_function("document.activeElement.id === 'main'")
+    wait_until(page, "document.activeElement.id === 'main'")

@@ -15,6 +15,8 @@ let state = "connecting";
 function tell() {
   const kinds = gathered;
   gathered = null;
+  // Whoever shows the page again asks for all of it.
+  if (document.hidden) return;
   for (const listener of listeners) listener({ kinds, state });
 }
 

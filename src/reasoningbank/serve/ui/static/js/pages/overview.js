@@ -130,7 +130,7 @@ function Difference({ report, days }) {
   const shown = every ? measured : measured.slice(0, 6);
   const ways = new Set(measured.map((line) => line.uplift.by));
   return html`<${Section} id="difference" title="What makes a difference" twin=${reportPath(days)}
-      note="uplift: how much more often tasks went well with the memory than without, with the range that the evidence allows; the surest first">
+      note="uplift: how much more often tasks go well with a memory than without, and its range; the surest first">
     ${!measured.length && html`<${Nothing}>Too few sessions have ended with and without a memory to tell.<//>`}
     ${measured.length > 0 && html`<div class="scroll"><table>
       <thead><tr><th class="wide">Memory</th><th class="n">Tasks with</th><th class="n">without</th><th class="n">Uplift</th><th>−1 … 0 … +1</th><th class="n">Used</th><th class="n">Helped</th><th class="n">Hurt</th></tr></thead>
@@ -142,7 +142,7 @@ function Difference({ report, days }) {
         <td class="n">${count(line.used)}</td><td class="n">${count(line.helped)}</td><td class="n">${count(line.hurt)}</td>
       </tr>`)}</tbody></table></div>
       ${measured.length > 6 && html`<p class="more"><button type="button" class="plain" onClick=${() => setEvery(!every)}>${every ? "Fewer" : `All ${measured.length}`}</button></p>`}
-      ${ways.has("compared") && html`<p class="note">Compared: the sessions may differ in more than this memory. Setting <code>REASONINGBANK_HOLDOUT=0.05</code> leaves a memory out by chance now and then, which tells for certain.</p>`}`}
+      ${ways.has("compared") && html`<p class="note">Compared: the sessions may differ in more than this memory. <code>REASONINGBANK_HOLDOUT=0.05</code> leaves some out by chance, which tells for certain.</p>`}`}
   <//>`;
 }
 

@@ -59,12 +59,12 @@ export function Page({ route, namespace }) {
 
 function Found({ question, profile, tag, titled }) {
   const ask = useCallback((signal) => post("/v1/search?excerpt=600", { query: question, profile, limit: 20, noted: false, ...(tag ? { tags: [tag] } : {}) }, { signal }), [question, profile, tag]);
-  const { data: found, error, load } = useAnswer(ask);
+  const { data: found, error, load, ask: answered } = useAnswer(ask);
   useLive(["memory", "signal"], load);
   if (error) return html`<${Trouble} error=${error} retry=${load} />`;
   if (!found) return html`<${Waiting} rows=${5} />`;
   const left = Object.entries(found.filtered_out);
-  return html`<section aria-label=${`Found by ${profile}`} aria-live="polite">
+  return html`<section class=${answered === ask ? "" : "stale"} aria-busy=${answered !== ask} aria-label=${`Found by ${profile}`} aria-live="polite">
     ${titled && html`<h2 class="profile">${profile} <span class="note">${PROFILES[profile]}</span></h2>`}
     <p class="summary">${found.abstained ? "Nothing fits well enough to be shown to an agent." : `${counted(found.total_found, "memory fits", "memories fit")}.`}
       ${left.length > 0 && html` Left out: ${left.map(([why, number], index) => html`${index ? ", " : ""}${count(number)} ${WHY_LEFT_OUT[why] ?? why}`)}.`}

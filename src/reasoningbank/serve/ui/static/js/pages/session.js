@@ -54,7 +54,7 @@ function Verdict({ account, outcome }) {
     ${verdict ? html`<p><b>${String(verdict.outcome)}</b> ${JUDGES[verdict.source] ?? String(verdict.source ?? "")}, with a certainty of ${two(verdict.certainty ?? 0)}. <span dir="auto">${cut(String(verdict.reason ?? ""), 1000)}</span></p>
       ${verdict.evidence && html`<pre class="result" dir="auto" tabindex="0">${cut(String(verdict.evidence), 2000)}</pre>`}`
       : html`<p class="note">${outcome ? html`It ended as ${outcome}. ${UNREAD[job?.state] ?? UNREAD.none}` : "It still runs."}</p>`}
-    ${job?.error && html`<p class="trouble">${job.error} ${job.state === "dead" && html`<a href=${address("queue", "", { state: "dead" })}>Retry it in the queue</a>`}</p>`}
+    ${job?.error && job.state !== "done" && html`<p class="trouble">${job.error} ${job.state === "dead" && html`<a href=${address("queue", "", { state: "dead" })}>Retry it in the queue</a>`}</p>`}
   <//>`;
 }
 

@@ -3,7 +3,7 @@ import { html, useCallback, useEffect, useState } from "../framework.js";
 import { post, useData } from "../api.js";
 import { useLive } from "../live.js";
 import { address } from "../routes.js";
-import { Ago, Confirm, MemoryLink, Nothing, Said, Section, Trouble, Trust, TRUST_MEANS, Waiting } from "../parts.js";
+import { Ago, Confirm, MemoryLink, Nothing, Said, Section, STATE_WORDS, Trouble, Trust, TRUST_MEANS, Waiting } from "../parts.js";
 import { count, counted, cut } from "../words.js";
 import { undecided } from "./held_back.js";
 
@@ -25,7 +25,7 @@ export function Page({ me }) {
   };
   return html`<header class="top"><h1>Trust</h1></header>
     <${Trouble} error=${held.error ?? origins.error ?? rulings.error} retry=${reload} />
-    <p role="status">${told}</p>
+    <p class="told" role="status">${told}</p>
     <${Section} id="held" title="Held back" twin="/v1/memories?state=quarantined" note="no agent is shown these until you decide">
       ${!suspects ? html`<${Waiting} />` : !suspects.length ? html`<${Nothing}>Nothing waits for your decision.<//>` : html`<ul class="hits">${suspects.map((memory) => html`<li key=${memory.id}>
         <div class="heading"><${MemoryLink} id=${memory.id} title=${memory.title} /><span class="note">from ${memory.origin}, in <bdi>${memory.namespace}</bdi>, <${Ago} at=${memory.created_at} /></span></div>
@@ -65,7 +65,7 @@ function Rulings({ rulings, rules, ask }) {
   return html`<ul class="plainrows">${rulings.map((ruling) => html`<li key=${ruling.id}><div>
     <b>${ruling.kind}</b> <${Target} of=${ruling.target} decided=${rulings} /> <span class="note">${counted(Object.keys(ruling.memories).length, "memory", "memories")}, by ${ruling.source}, <${Ago} at=${ruling.at} />${undone.has(ruling.id) && ", taken back"}</span>
     ${ruling.comment && html`<p dir="auto">${cut(ruling.comment, 300)}</p>`}</div>
-    ${rules && ruling.kind !== "undo" && !undone.has(ruling.id) && html`<button type="button" onClick=${() => ask({ kind: "undo", target: ruling.id, name: `“${ruling.kind}”`, taken: ruling.kind })}>Undo…</button>`}
+    ${rules && ruling.kind !== "undo" && !undone.has(ruling.id) && html`<button type="button" onClick=${() => ask({ kind: "undo", target: ruling.id, name: `“${ruling.target.startsWith("mem_") ? ruling.kind : `${ruling.kind} ${ruling.target}`}”` })}>Undo…</button>`}
   </li>`)}</ul>`;
 }
 
@@ -94,5 +94,5 @@ function Rule({ kind, target, name, done, close }) {
 
 function Concerned({ id, state }) {
   const { data } = useData(`/v1/memories/${id}?excerpt=200`);
-  return html`<li><div><bdi>${data ? cut(data.title, 120) : id}</bdi> <span class="note">${data?.origin ?? ""}, ${state}</span></div></li>`;
+  return html`<li><div><bdi>${data ? cut(data.title, 120) : id}</bdi> <span class="note">${data?.origin ?? ""}, ${STATE_WORDS[state] ?? state}</span></div></li>`;
 }
