@@ -24,7 +24,7 @@ function announce() {
 }
 
 // A page that is gone back to is made anew, and has its length when its answers are there.
-const LONGEST_MS = 2000;
+const LONGEST_MS = 5000;
 history.scrollRestoration = "manual";
 let coming = 0;
 function comeBackTo(top) {
