@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from reasoningbank.cli import figures
+
 HOSTILE = "<script>alert(1)</script>"
 
 
@@ -35,6 +37,11 @@ def test_the_report_draws_the_days(rb, used, path):
     told = rb("report", "--bank", str(path), "--namespace", "n")
     assert re.search(r"tasks\s+\S+ 2, 50% went well", told.out)
     assert "sureness" in told.out
+    assert "By day in n, " in told.out
+
+
+def test_no_difference_has_no_sign():
+    assert [figures.difference(value) for value in (-0.004, 0.004, -0.26, 0.1)] == ["0.00", "0.00", "-0.26", "+0.10"]
 
 
 def test_a_bank_in_which_nothing_happened_has_no_curves(rb, bank, path):

@@ -90,6 +90,15 @@ def test_a_wide_window_shows_what_a_key_stands_for_and_a_program_gets_no_long_te
     assert "Wrap errors" not in rb("list").out
 
 
+def test_what_is_cut_off_a_hit_says_so(rb):
+    rb("store", "a", "v", "--title", "Wrap errors with context")
+    rb("store", "b", "v", "--title", "Unwrap errors by their cause")
+    rb("link", "a", "b", "--kind", "requires", "--text", "because " * 30 + "of the end")
+    shown = STYLE.sub("", see("query", "wrap errors with context", "--floor", "0"))
+    [last] = [line for line in shown.splitlines() if "because" in line][-1:]
+    assert last.endswith("…")
+
+
 def test_nothing_is_cut_for_a_program(rb):
     rb("store", "b", "v", "--title", "long " * 60)
     assert "long " * 60 in rb("list").out.replace("\n", " ")

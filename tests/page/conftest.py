@@ -16,6 +16,7 @@ from reasoningbank import ReasoningBank
 from reasoningbank.serve import tokens
 
 NAMESPACE = "shop"
+LONGEST_WAIT_MS = 30_000
 ROOT = Path(__file__).parent.parent.parent
 HOSTILE = (
     '<img src=x onerror="window.hacked=1"><script>window.hacked=2</script>',
@@ -51,7 +52,7 @@ class Looker:
     def __init__(self, chromium: Any, address: str, **options: Any) -> None:
         self.address = address
         self.context = chromium.new_context(viewport={"width": 1200, "height": 900}, reduced_motion="reduce", **options)
-        self.context.set_default_timeout(30_000)
+        self.context.set_default_timeout(LONGEST_WAIT_MS)
         self.page = self.context.new_page()
         self.wrong: list[str] = []
         self.page.on("console", lambda said: said.type in ("error", "warning") and self.wrong.append(said.text))
@@ -134,6 +135,17 @@ def looker(chromium, filled) -> Iterator[Looker]:
     sign_in(looker, new_token(bank, "local", "admin"))
     yield looker
     looker.close()
+
+
+def wait_until(page: Any, expression: str) -> None:
+    """Until it is true on the page; Playwright's own waiting evaluates strings, which the page's policy forbids."""
+    page.evaluate(
+        f"""() => new Promise((done, fail) => {{
+          const end = performance.now() + {LONGEST_WAIT_MS};
+          const look = () => ({expression}) ? done() : performance.now() > end ? fail(new Error("never")) : requestAnimationFrame(look);
+          look();
+        }})"""
+    )
 
 
 def sign_in(looker: Looker, token: str) -> None:

@@ -39,6 +39,18 @@ def test_an_edit_is_shown_as_what_changed(looker, memory):
     assert "One" in page.inner_text(".revisions ins >> nth=0")
 
 
+def test_what_another_one_saved_meanwhile_is_not_overwritten(looker, memory, filled):
+    page = looker.open(f"memory/{memory}")
+    page.get_by_text("live", exact=True).wait_for()
+    page.get_by_role("button", name="Edit…").click()
+    page.fill("#edit-text", "Nobody else has written.")
+    filled[1].edit(memory, content="Three retries at most.")
+    page.locator(".split .said", has_text="Three").wait_for()
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_selector("dialog .trouble")
+    assert filled[1].get(memory).content == "Three retries at most."
+
+
 def test_what_is_forgotten_can_be_restored_and_what_is_erased_is_gone(looker, memory, filled):
     page = looker.open(f"memory/{memory}")
     confirm(page, "Forget…")

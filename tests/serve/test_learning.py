@@ -35,6 +35,8 @@ def test_jobs_are_listed_retried_and_discarded(quiet):
     assert quiet("GET", f"/v1/memories/{told['memories'][0]}").status == 200
     assert quiet("POST", f"/v1/jobs/{job['id']}/retry").code == "conflict"
     assert quiet("GET", "/v1/jobs/job_none").code == "not_found"
+    assert quiet("GET", "/v1/jobs?namespace=another").json == {"jobs": [], "tally": {}, "names": {}}
+    assert quiet("GET", "/v1/jobs?namespace=another&every_namespace=true").json["tally"] == {"done": 1}
     assert quiet("GET", "/v1/spending").json == {"llm": "off", "spending": []}
 
 

@@ -62,3 +62,9 @@ def bar(share: float, columns: int, *, unicode: bool) -> str:
         return "#" * max(round(share * columns), share > 0)
     eighths = max(round(share * columns * 8), share > 0)
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8]
+
+
+def difference(value: float) -> str:
+    """A difference with its sign; what rounds to none has none."""
+    text = f"{value:+.2f}"
+    return text if text.strip("+-") != "0.00" else "0.00"

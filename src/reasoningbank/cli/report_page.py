@@ -125,7 +125,7 @@ def _sureness(days: Sequence[Day], followed: int) -> str:
         for value in (0.0, 0.5, 1.0)
     )
     middle = known[-1][1].middle
-    says = f"the middle memory {middle:.2f} now, over {figures.counted(followed, 'memory', 'memories')} with evidence"
+    says = f"confidence {middle:.2f} of 1 now, the median of {figures.counted(followed, 'memory', 'memories')}"
     drawn = f'<polygon class="band" points="{band}"/><polyline class="mean" points="{" ".join(points("middle"))}"/>'
     return _svg(grid + drawn + _ends(days), says) + f"<p>{says}</p>"
 
@@ -153,7 +153,7 @@ def _difference(lines: Sequence[ReportLine]) -> str:
                 escape(line.remembered.title),
                 *(f"{n:,}" for n in (line.tally.shown, line.tally.used, line.tally.helped, line.tally.hurt)),
                 f"{line.remembered.confidence.mean:.2f}",
-                "" if line.uplift is None else f"{line.uplift.value:+.2f}",
+                "" if line.uplift is None else figures.difference(line.uplift.value),
                 "" if line.uplift is None else _whisker(line.uplift),
             )
             for line in lines
@@ -163,8 +163,9 @@ def _difference(lines: Sequence[ReportLine]) -> str:
 
 def _whisker(uplift: Uplift) -> str:
     low, value, high = (60 + 56 * max(-1.0, min(1.0, one)) for one in (uplift.low, uplift.value, uplift.high))
+    title = f"{figures.difference(uplift.low)} to {figures.difference(uplift.high)}"
     return (
-        f'<svg class="whisker" viewBox="0 0 120 16"><title>{uplift.low:+.2f} to {uplift.high:+.2f}</title>'
+        f'<svg class="whisker" viewBox="0 0 120 16"><title>{title}</title>'
         f'<line class="grid" x1="60" x2="60" y1="1" y2="15"/><line x1="{low:.1f}" x2="{high:.1f}" y1="8" y2="8"/>'
         f'<circle cx="{value:.1f}" cy="8" r="3"/></svg>'
     )

@@ -83,6 +83,8 @@ class Terminal:
         """Wrapped text; says how many lines were left out."""
         lines = plain.wrap(text, self.width, indent)
         shown = lines if most is None or self.width is None else lines[:most]
+        if len(shown) < len(lines):
+            shown = [*shown[:-1], plain.cut(f"{shown[-1]} {lines[len(shown)].strip()}", self.width)]
         for line in shown:
             self.say(line, dim=dim)
         return len(lines) - len(shown)

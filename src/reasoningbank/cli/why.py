@@ -63,9 +63,9 @@ def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
         terminal.paragraph(f"here because it {hit.pulled_in.relation} {puller}", indent)
     for linked in hit.see_also:
         place = "" if linked.namespace == hit.namespace else f", in {linked.namespace}"
-        bond = f"{linked.relation}: {plain.one_line(linked.title)} ({figures.short(linked.weight)}{place}) {linked.id}"
+        named = f"{plain.one_line(linked.title)} ({figures.short(linked.weight)}{place}) {terminal.short(linked.id)}"
         why = f" · {plain.one_line(linked.text)}" if linked.text else ""
-        terminal.paragraph(f"{bond}{why}", indent, 2)
+        terminal.paragraph(f"{linked.relation}: {named}{why}", indent, 2)
     reasons = [
         f"{_SHORT_NAMES.get(name, name)} {figures.short(value)}"
         for name, value in _parts(hit).items()

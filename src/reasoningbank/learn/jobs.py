@@ -101,10 +101,11 @@ class Jobs:
         """One job, and where it stands."""
         return queue.find(self._context, job_id)
 
-    def tally(self) -> dict[str, int]:
-        """How many jobs stand where; of where none stands, nothing is said."""
+    def tally(self, *, namespace: str | None = None) -> dict[str, int]:
+        """How many jobs stand where, in every namespace unless one is named; of where none stands, nothing is said."""
+        named = None if namespace in (None, EVERY_NAMESPACE) else clean_namespace(namespace)
         with self._context.store.read(self._context.tenant) as reader:
-            return queue.tally(reader)
+            return queue.tally(reader, named)
 
     def retry(self, job_id: str) -> queue.Queued:
         """Start a job anew, with all its attempts: one that was given up or discarded, or that waits for its turn."""

@@ -308,10 +308,12 @@ def job_names(context: BankContext, jobs: Sequence[Job]) -> dict[str, str]:
     return {**{one.id: one.task for one in tasks.values()}, **{one.id: one.title for one in made.values()}}
 
 
-def tally(reader: Reader) -> dict[str, int]:
-    """How many jobs there are of each standing."""
-    counts = dict(reader.tally(Job, "state"))
-    running = len(reader.leases())
+def tally(reader: Reader, namespace: str | None = None) -> dict[str, int]:
+    """How many jobs there are of each standing; in every namespace unless one is named."""
+    where = {} if namespace is None else {"namespace": namespace}
+    counts = dict(reader.tally(Job, "state", where))
+    at_work = reader.get(Job, [lease.job_id for lease in reader.leases()])
+    running = sum(namespace in (None, job.namespace) for job in at_work.values())
     if running:
         counts["waiting"] = counts.get("waiting", 0) - running
         counts["running"] = running

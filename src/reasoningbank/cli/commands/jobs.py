@@ -26,7 +26,7 @@ def _list_options(parser: ArgumentParser) -> None:
 def _list(args: Namespace, terminal: Terminal) -> int:
     with open_bank(args) as found:
         items = found.bank.jobs.list(state=args.state, namespace=args.namespace, limit=args.limit)
-        tally = found.bank.jobs.tally()
+        tally = found.bank.jobs.tally(namespace=args.namespace)
     if terminal.as_json:
         terminal.json({"jobs": [job_json(item) for item in items], "tally": tally})
         return 0

@@ -53,7 +53,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         _memories(report, terminal)
     else:
         terminal.tell(f"No memory was shown or used in {where}.")
-    show_curves(trends, terminal)
+    show_curves(trends, terminal, "every namespace" if args.all_namespaces else found.bank.namespace)
     if report.dead:
         _dead_weight(report, terminal)
     if report.kinds:
@@ -123,7 +123,8 @@ def _row(line: ReportLine) -> list[str]:
 def _uplift(uplift: Uplift | None) -> tuple[str, str, str]:
     if uplift is None:
         return "", "", ""
-    return f"{uplift.value:+.2f}", f"{uplift.low:+.2f} to {uplift.high:+.2f}", uplift.by
+    value, low, high = map(figures.difference, (uplift.value, uplift.low, uplift.high))
+    return value, f"{low} to {high}", uplift.by
 
 
 def _dead_weight(report: Report, terminal: Terminal) -> None:

@@ -42,7 +42,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         _page(status, settings, terminal)
     show_settings(terminal, settings, found.location, args.config)
     if trends is not None:
-        show_curves(trends, terminal)
+        show_curves(trends, terminal, status.namespace)
     return 0
 
 

@@ -21,14 +21,13 @@ MOST_WORKED_OFF = 100
 
 
 def _list(call: Call) -> Reply:
-    every = call.query.get("every_namespace", False)
+    namespace = None if call.query.get("every_namespace", False) else call.bank.namespace
     found = call.bank.jobs.list(
-        state=call.query.get("state"),
-        namespace=None if every else call.bank.namespace,
-        limit=call.query.get("limit", DEFAULT_LIMIT),
+        state=call.query.get("state"), namespace=namespace, limit=call.query.get("limit", DEFAULT_LIMIT)
     )
     names = {one: name[:MOST_NAME_CHARS] for one, name in job_names(call.bank.context, [i.job for i in found]).items()}
-    return Reply(body={"jobs": [job_json(item) for item in found], "tally": call.bank.jobs.tally(), "names": names})
+    tally = call.bank.jobs.tally(namespace=namespace)
+    return Reply(body={"jobs": [job_json(item) for item in found], "tally": tally, "names": names})
 
 
 def _get(call: Call) -> Reply:

@@ -11,12 +11,12 @@ const TENTHS = [0.2, 0.5, 1];
 function axes(values, incrs) {
   const shared = { stroke: colour("muted"), font: "12px ui-sans-serif, system-ui, sans-serif", ticks: { show: false } };
   return [
-    { ...shared, grid: { show: false }, size: 26, space: 70, values: [
+    { ...shared, grid: { show: false }, size: (_, labels) => (labels?.some((label) => label?.includes("\n")) ? 40 : 26), space: 70, values: [
       [3600 * 24 * 365, "{YYYY}", null, null, null, null, null, null, 1],
       [3600 * 24 * 28, "{MMM}", "\n{YYYY}", null, null, null, null, null, 1],
       [3600 * 24, "{D} {MMM}", null, null, null, null, null, null, 1],
-      [60, "{H}:{mm}", "\n{D} {MMM}", null, null, null, null, null, 1],
-      [1, "{H}:{mm}:{ss}", null, null, null, null, null, null, 1],
+      [60, "{H}:{mm}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
+      [1, "{H}:{mm}:{ss}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
     ] },
     { ...shared, grid: { stroke: colour("line"), width: 1 }, size: 38, space: 22, values, ...(incrs && { incrs }) },
   ];
@@ -62,7 +62,7 @@ export function TasksChart({ days }) {
   const most = Math.max(2, ...well), least = Math.min(-1, ...badly);
   const says = `Tasks by day: ${well.reduce((a, b) => a + b, 0)} went well, ${-badly.reduce((a, b) => a + b, 0)} failed.`;
   const make = (uPlot) => ({
-    scales: { x: { time: true, range: (_, first, last) => [first - 43200, last + 43200] }, y: { range: [least * 1.1, most * 1.1] } },
+    scales: { x: { time: true, range: (_, first, last) => [first - 43199, last + 43199] }, y: { range: [least * 1.1, most * 1.1] } },
     axes: axes((_, splits) => splits.map((n) => (Number.isInteger(n) ? Math.abs(n) : ""))),
     series: [{}, { ...columns(uPlot), fill: colour("good") }, { ...columns(uPlot), fill: colour("bad") }],
   });
@@ -125,7 +125,7 @@ export function EvidenceChart({ curve }) {
       bands: [{ series: [3, 2], fill: colour("wash") }],
     };
   };
-  return html`<${Chart} make=${make} data=${[at, mean, low, high, good, bad]} of=${curve} says=${says} height=${210} />`;
+  return html`<${Chart} make=${make} data=${[at, mean, low, high, good, bad]} of=${curve} says=${says} height=${224} />`;
 }
 
 // A value with its interval on a line through nought.

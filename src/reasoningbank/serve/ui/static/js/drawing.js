@@ -10,7 +10,11 @@ const PAINT_MS = 7;
 const MARGIN = 0.25;
 const PADDING = 70;
 const LONGEST_NAME = 34;
+const LONGEST_SENTENCE = 110;
+const NEAR_PX = 5;
 const dark = matchMedia("(prefers-color-scheme: dark)");
+
+const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 export const labelNames = NAMES;
 export function labelColour(label) {
@@ -31,8 +35,8 @@ export class Drawing {
     this.coming = this.#sheet();
     this.camera = new Camera(this.canvas, {
       moved: () => this.refresh(),
-      tapped: (at) => picked(this.#at(at)?.id ?? null),
-      hovered: (at) => this.#point(at && this.#at(at)),
+      tapped: (at) => (picked(this.#at(at)?.id ?? null), this.#point(this.#under(at))),
+      hovered: (at) => this.#point(at && this.#under(at)),
     });
     this.restyle = () => {
       this.theme = theme();
@@ -69,6 +73,22 @@ export class Drawing {
     return best;
   }
 
+  // The node under a place, or the line that runs close by.
+  #under([x, y]) {
+    const node = this.#at([x, y]);
+    if (node) return node;
+    const [scale, dx, dy] = this.camera.view();
+    let best = null, least = NEAR_PX;
+    for (const link of this.links) {
+      const { source, target } = link;
+      const ax = source.x * scale + dx, ay = source.y * scale + dy, bx = target.x * scale + dx - ax, by = target.y * scale + dy - ay;
+      const along = Math.max(0, Math.min(1, ((x - ax) * bx + (y - ay) * by) / (bx * bx + by * by || 1)));
+      const far = Math.hypot(x - ax - along * bx, y - ay - along * by);
+      if (far < least && link.text && !this.hidden(source.id) && !this.hidden(target.id)) [best, least] = [link, far];
+    }
+    return best;
+  }
+
   #zoom() {
     return Math.sqrt(this.camera.scale / this.camera.whole) * Math.min(1, Math.sqrt(900 / (this.nodes.length + 1)));
   }
@@ -76,7 +96,7 @@ export class Drawing {
   #point(node) {
     if (this.pointed === node) return;
     this.pointed = node;
-    this.canvas.style.cursor = node ? "pointer" : "";
+    this.canvas.style.cursor = node && !node.source ? "pointer" : "";
     this.#ask();
   }
 
@@ -90,14 +110,14 @@ export class Drawing {
       const angle = index * 2.399963, far = Math.sqrt(index + 1);
       const name = node.title || node.text || node.key_lesson || node.id;
       const { x, y } = before.get(node.id) ?? { x: far * Math.cos(angle), y: far * Math.sin(angle) };
-      const made = { id: node.id, x, y, index, size: 4 + 2 * Math.sqrt(degree.get(node.id) ?? 0), kind: node.label, colour: labelColour(node.label), name: name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name };
+      const made = { id: node.id, x, y, index, size: 4 + 2 * Math.sqrt(degree.get(node.id) ?? 0), kind: node.label, colour: labelColour(node.label), name: shortened(name, LONGEST_NAME) };
       this.byId.set(node.id, made);
       return made;
     });
     this.links = [];
     for (const link of links) {
       const source = this.byId.get(link.source), target = this.byId.get(link.target);
-      if (source && target) this.links.push({ id: link.id, source, target, weight: link.weight, width: 0.6 + 2 * link.weight });
+      if (source && target) this.links.push({ id: link.id, source, target, weight: link.weight, width: 0.6 + 2 * link.weight, text: shortened(link.text ?? "", LONGEST_SENTENCE) });
     }
     this.named = [...this.nodes].sort((a, b) => b.size - a.size);
     this.pointed = null;
@@ -193,7 +213,26 @@ export class Drawing {
       screen.drawImage(this.seen.canvas, 0, 0);
     }
     screen.setTransform(dense, 0, 0, dense, 0, 0);
-    if (this.pointed) this.#label(this.pointed, this.pointed.x * scale + x, this.pointed.y * scale + y);
+    const { pointed } = this;
+    if (pointed?.source) this.#sentence(pointed, ((pointed.source.x + pointed.target.x) / 2) * scale + x, ((pointed.source.y + pointed.target.y) / 2) * scale + y);
+    else if (pointed) this.#label(pointed, pointed.x * scale + x, pointed.y * scale + y);
+  }
+
+  // Over the middle of its line, as far as the view reaches.
+  #sentence({ text }, x, y) {
+    const screen = this.screen;
+    screen.font = "12px ui-sans-serif, system-ui, sans-serif";
+    const wide = screen.measureText(text).width + 16;
+    const left = Math.max(4, Math.min(this.size.width - wide - 4, x - wide / 2));
+    screen.fillStyle = this.theme.paper;
+    screen.strokeStyle = this.theme.accent;
+    screen.lineWidth = 1;
+    screen.beginPath();
+    screen.roundRect(left, y - 12, wide, 24, 6);
+    screen.fill();
+    screen.stroke();
+    screen.fillStyle = this.theme.ink;
+    screen.fillText(text, left + 8, y + 4);
   }
 
   #label(node, x, y) {

@@ -3,38 +3,38 @@ import { useEffect, useState } from "./framework.js";
 import { get } from "./api.js";
 
 const GATHER_MS = 700;
+const AGAIN_MS = 2000;
+// What was missed is not known: whatever is shown is asked for anew.
+const ANYTHING = { has: () => true };
 const listeners = new Set();
 let stream = null;
+let followed = false;
 let gathered = null;
 let state = "connecting";
 
 function tell() {
   const kinds = gathered;
   gathered = null;
-  // Nobody looks at a hidden page; it catches up when it is shown again.
-  if (document.hidden) {
-    gathered = kinds;
-    return;
-  }
+  // Whoever shows the page again asks for all of it.
+  if (document.hidden) return;
   for (const listener of listeners) listener({ kinds, state });
 }
 
 function change(to) {
   if (state === to) return;
+  const back = state === "waiting" && to === "live";
   state = to;
-  for (const listener of listeners) listener({ kinds: new Set(), state });
+  for (const listener of listeners) listener({ kinds: back ? ANYTHING : new Set(), state });
 }
 
-export function follow() {
-  if (stream) return;
+function open() {
   stream = new EventSource("/v1/changes/stream");
   stream.onopen = () => change("live");
   stream.onerror = () => {
     change("waiting");
     if (stream.readyState === EventSource.CLOSED) {
       stream = null;
-      // Refused for good, or only for now: a session that ended is told by the next answer.
-      setTimeout(() => get("/v1/me").then(follow, () => {}), 2000);
+      setTimeout(comeBack, AGAIN_MS);
     }
   };
   stream.addEventListener("change", (event) => {
@@ -47,14 +47,31 @@ export function follow() {
   });
 }
 
-export function unfollow() {
+// Refused for good, or only for now: a session that ended is told by the answer.
+function comeBack() {
+  if (followed) get("/v1/me").then(follow, (error) => error.status === 401 || setTimeout(comeBack, AGAIN_MS));
+}
+
+export function follow() {
+  followed = true;
+  if (!stream && !document.hidden) open();
+}
+
+function pause() {
   stream?.close();
   stream = null;
   change("waiting");
 }
 
+export function unfollow() {
+  followed = false;
+  pause();
+}
+
+// Nobody looks at a hidden page, and a browser has few connections to one server for all its tabs.
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden && gathered) tell();
+  if (document.hidden) pause();
+  else if (followed) follow();
 });
 
 // `pause` is for what costs the server more: not more often than that, but after the last change all the same.

@@ -1,7 +1,7 @@
 // The frame around the pages: who looks, at which project, and where to go.
 import { html, render, useState, useEffect, useRef } from "./framework.js";
-import { call, forgetKept, get, onSignedOut } from "./api.js";
-import { follow, unfollow, useLiveState } from "./live.js";
+import { call, forgetKept, get, onSignedOut, useData } from "./api.js";
+import { follow, unfollow, useLive, useLiveState } from "./live.js";
 import { address, go, useRoute } from "./routes.js";
 import { Trouble, Waiting } from "./parts.js";
 import { Enter } from "./pages/enter.js";
@@ -25,17 +25,29 @@ const first = location.pathname.slice(4).split("/")[0];
 const RIGHTS = { read: "reading only", write: "reading and writing", admin: "with every right" };
 const LIVE = { connecting: "connecting", live: "live", waiting: "not connected" };
 
-function Frame({ me, status, signOut }) {
+const SUMS_MS = 5000;
+function Frame({ me, status: before, signOut }) {
   const route = useRoute();
+  const { data, load: ask } = useData("/v1/status");
+  useLive(["memory", "node"], ask, SUMS_MS);
+  const status = data ?? before;
   const [title, load, under = route.page] = PAGES[route.page] ?? INNER[route.page] ?? ["Nothing here", null];
   const [shown, setShown] = useState(null);
   const heading = useRef(null);
+  const live = useLiveState();
   useEffect(() => {
     let gone = false;
+    const show = (what) => gone || setShown({ page: route.page, ...what });
     document.title = `${title} · ReasoningBank`;
-    if (load) load().then((module) => gone || setShown({ page: route.page, Page: module.Page }));
+    load?.().then(({ Page }) => show({ Page }), () => show({ error: new Error("The server does not answer. Is it still running?") }));
     return () => (gone = true);
   }, [route.page]);
+  // A browser does not fetch code again that it could not get: the whole page is opened anew when the server is back.
+  const lost = useRef(false);
+  useEffect(() => {
+    if (live === "live" && lost.current && shown?.error) location.reload();
+    lost.current = live === "waiting";
+  }, [live]);
   useEffect(() => {
     const slash = (event) => {
       if (event.key !== "/" || event.metaKey || event.ctrlKey || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
@@ -46,6 +58,13 @@ function Frame({ me, status, signOut }) {
     addEventListener("keydown", slash);
     return () => removeEventListener("keydown", slash);
   }, [route.page]);
+  // Whoever goes to another page by keyboard or ear goes on from its beginning; a page may take the focus further.
+  const here = useRef(`${route.page}/${route.id}`);
+  useEffect(() => {
+    if (here.current === `${route.page}/${route.id}`) return;
+    here.current = `${route.page}/${route.id}`;
+    heading.current?.focus({ preventScroll: true });
+  }, [route.page, route.id]);
   const namespace = route.query.get("ns") ?? me.namespace;
   return html`<a class="skip" href="#main" onClick=${(e) => (e.preventDefault(), heading.current?.focus())}>Skip to the contents</a>
     <aside class="side">
@@ -57,7 +76,8 @@ function Frame({ me, status, signOut }) {
     </aside>
     <main id="main" tabindex="-1" ref=${heading}>
       ${!load && html`<h1>Nothing here</h1><p>There is no such page. <a href=${address("")}>Overview</a></p>`}
-      ${load && shown?.page === route.page ? html`<${shown.Page} key=${`${route.page}/${route.id}/${namespace}`} route=${route} me=${me} status=${status} namespace=${namespace} />` : load && html`<${Waiting} />`}
+      ${load && shown?.page === route.page && shown.error && html`<h1>${title}</h1><${Trouble} error=${shown.error} retry=${() => location.reload()} />`}
+      ${load && shown?.page === route.page ? shown.Page && html`<${shown.Page} key=${`${route.page}/${route.id}/${namespace}`} route=${route} me=${me} status=${status} namespace=${namespace} />` : load && html`<${Waiting} />`}
     </main>`;
 }
 
@@ -77,7 +97,7 @@ function Whose({ me, status, namespace, signOut }) {
     <p>${me.tenant === "local" ? "this machine's bank" : html`tenant <b>${me.tenant}</b>`}, ${RIGHTS[me.scopes.at(-1)]}</p>
     <p class=${`link ${live}`} role="status">${LIVE[live]}</p>
     ${signOut && html`<button type="button" class="plain" onClick=${signOut}>Sign out</button>`}
-    <p class="version">${status.version}</p>
+    <p class="version">version ${status.version}</p>
   </div>`;
 }
 

@@ -115,12 +115,14 @@ function cellsOf(left, wide, top) {
   return cells;
 }
 
-// On the right of its node; where the view ends there or something lies in its way, on the left; or nowhere.
+// On the right of its node; where the view ends there or something lies in its way, on the left; or nowhere. One that is
+// wanted goes under or over its node then, and over others rather than out of the view.
 function placeOf(node, { at: [x, y], size, wide, edges, taken, wanted }) {
-  const right = x + size + 4, left = x - size - 4 - wide;
-  const free = (from) => cellsOf(from, wide, y).every((cell) => !taken.has(cell) || taken.get(cell) === node);
-  const cut = (from) => edges.some((edge) => from < edge && from + wide > edge);
-  return [right, left].find((from) => !cut(from) && free(from)) ?? (wanted ? right : null);
+  const beside = [[x + size + 4, y], [x - size - 4 - wide, y]], across = [[x - wide / 2, y + size + 14], [x - wide / 2, y - size - 12]];
+  const free = ([left, top]) => cellsOf(left, wide, top).every((cell) => !taken.has(cell) || taken.get(cell) === node);
+  const whole = ([left]) => !edges.some((edge) => left < edge && left + wide > edge);
+  const places = (wanted ? [...beside, ...across] : beside).filter(whole);
+  return places.find(free) ?? (wanted ? places[0] ?? beside[0] : null);
 }
 
 // The largest nodes first; a name that would lie over another one or over a node is left out, unless it is wanted.
@@ -136,12 +138,12 @@ function* names(context, named, looks, { x, y, width, height, edges, zoom, theme
     if (at[0] < 0 || at[0] > width || at[1] < 0 || at[1] > height) continue;
     Object.assign(context, { font: FONT, lineWidth: 3, lineJoin: "round", strokeStyle: theme.raised, fillStyle: theme.ink });
     const wide = context.measureText(node.name).width;
-    const left = placeOf(node, { at, size, wide, edges, taken, wanted: wanted(node) });
+    const place = placeOf(node, { at, size, wide, edges, taken, wanted: wanted(node) });
     if (++tried % NAMES_AT_A_TIME === 0) yield;
-    if (left === null) continue;
-    for (const cell of cellsOf(left, wide, at[1])) taken.set(cell, null);
-    context.strokeText(node.name, left, at[1]);
-    context.fillText(node.name, left, at[1]);
+    if (place === null) continue;
+    for (const cell of cellsOf(place[0], wide, place[1])) taken.set(cell, null);
+    context.strokeText(node.name, ...place);
+    context.fillText(node.name, ...place);
     drawn += 1;
   }
 }

@@ -27,6 +27,8 @@ export function Confidence({ of, figures = true }) {
   </span>`;
 }
 
+export const SURENESS = "with how sure the bank is of each, from 0 to 1, and the range that the evidence allows";
+
 const SIGNS = { success: "✓", failure: "✕", unknown: "?", running: "…" };
 export function Outcome({ of }) {
   const name = of ?? "running";
@@ -44,15 +46,20 @@ const STATES = {
   quarantined: ["doubt", "held back until somebody approves it"],
   forgotten: ["muted", "no longer shown; can be restored"],
   archived: ["muted", "put away because it proved wrong"],
-  superseded: ["muted", "merged into another one"],
+  superseded: ["muted", "merged into another one, which is shown instead"],
 };
+export const STATE_WORDS = { active: "in use", quarantined: "held back", superseded: "merged" };
 export function State({ of }) {
   const [look, means] = STATES[of.state] ?? [];
-  return look ? html`<span class=${`mark ${look}`} title=${means}>${of.state === "quarantined" ? "held back" : of.state}</span>` : null;
+  return look ? html`<span class=${`mark ${look}`} title=${means}>${STATE_WORDS[of.state] ?? of.state}</span>` : null;
 }
 
+export const TRUST_MEANS = {
+  trusted: "shown as it is", working: "shown; what an agent says of itself counts less",
+  untrusted: "shown with care, at most one in five; suspicious texts are held back", quarantined: "not shown before you have looked",
+};
 export function Trust({ of }) {
-  return html`<span class=${`trust ${of}`} title=${`believed as ${of}`}>${of}</span>`;
+  return html`<span class=${`trust ${of}`} title=${TRUST_MEANS[of] ?? of}>${of}</span>`;
 }
 
 export function Tags({ of }) {
@@ -112,8 +119,8 @@ export function Confirm({ title, children, act, word, onDone, onCancel, danger }
       ${children}
       <${Trouble} error=${error} />
       <div class="buttons">
-        <button type="button" onClick=${onCancel}>Cancel</button>
-        <button type="submit" class=${danger ? "danger" : "main"} disabled=${busy}>${word}</button>
+        <button type="button" onClick=${onCancel}>${word ? "Cancel" : "Close"}</button>
+        ${word && html`<button type="submit" class=${danger ? "danger" : "main"} disabled=${busy}>${word}</button>`}
       </div>
     </form>
   </dialog>`;

@@ -7,14 +7,41 @@ const listeners = new Set();
 function current() {
   const path = location.pathname.slice(BASE.length).replace(/^\/+|\/+$/g, "");
   const [page = "", ...rest] = path.split("/");
-  return { page, id: decodeURIComponent(rest.join("/")), query: new URLSearchParams(location.search) };
+  return { page, id: decoded(rest.join("/")), query: new URLSearchParams(location.search) };
+}
+
+// What somebody typed need not be well formed: then it names nothing, as it stands.
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function announce() {
   for (const listener of listeners) listener(current());
 }
 
-addEventListener("popstate", announce);
+// A page that is gone back to is made anew, and has its length when its answers are there.
+const LONGEST_MS = 5000;
+history.scrollRestoration = "manual";
+let coming = 0;
+function comeBackTo(top) {
+  const until = performance.now() + LONGEST_MS, mine = ++coming;
+  const attempt = () => {
+    if (mine !== coming) return;
+    scrollTo(0, top);
+    if (scrollY < top - 1 && performance.now() < until) requestAnimationFrame(attempt);
+  };
+  attempt();
+}
+for (const moved of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(moved, () => (coming += 1), { passive: true });
+
+addEventListener("popstate", (event) => {
+  announce();
+  comeBackTo(event.state?.top ?? 0);
+});
 
 export function address(page, id = "", query = {}) {
   const asked = new URLSearchParams();
@@ -31,7 +58,9 @@ export function address(page, id = "", query = {}) {
 export function go(to, { replace = false } = {}) {
   if (replace) history.replaceState(null, "", to);
   else {
+    history.replaceState({ top: scrollY }, "");
     history.pushState(null, "", to);
+    coming += 1;
     scrollTo(0, 0);
   }
   announce();

@@ -20,7 +20,10 @@ export function ago(text, now = Date.now()) {
 
 export const moment = (text) => (text ? MOMENT.format(new Date(text)) : "");
 export const two = (number) => Number(number).toFixed(2);
-export const signed = (number) => (number < 0 ? "−" : "+") + Math.abs(number).toFixed(2);
+export function signed(number) {
+  const figures = Math.abs(number).toFixed(2);
+  return figures === "0.00" ? figures : `${number < 0 ? "−" : "+"}${figures}`;
+}
 export const share = (part, whole) => (whole ? `${Math.round((100 * part) / whole)} %` : "–");
 
 export function lasted(from, to) {

@@ -9,6 +9,7 @@ import { count, counted, cut, two } from "../words.js";
 
 const LABELS = { UserRequest: "requests", UserPreference: "preferences", AgentAnswer: "answers", AgentAction: "actions", Event: "events", DataSource: "sources", Lesson: "lessons" };
 const AGES = { "": "any time", 7: "last 7 days", 30: "last 30 days", 365: "last year" };
+const FEW = 1000;
 const STEP_MS = 420;
 const EXCERPT = 3000;
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -19,28 +20,28 @@ function sourceOf({ around, conv, limit }) {
   return `/v1/graph?${asked}`;
 }
 
-export function Page({ route, status }) {
-  const asked = Object.fromEntries(["q", "around", "conv", "tag", "age"].map((name) => [name, route.query.get(name) ?? ""]));
-  const limit = Number(route.query.get("limit")) || 1000;
+export function Page({ route }) {
+  const asked = Object.fromEntries(["q", "around", "conv", "tag", "age", "hide"].map((name) => [name, route.query.get(name) ?? ""]));
+  const limit = Number(route.query.get("limit")) || FEW;
   const path = sourceOf({ ...asked, limit });
   const part = useData(path, { lasting: false });
   const conversations = useData("/v1/graph/conversations");
   useLive(["node", "edge"], part.load);
   const walk = useWalk(asked.q);
-  const [off, setOff] = useState(new Set());
+  const off = useMemo(() => new Set(asked.hide.split(",").filter(Boolean)), [asked.hide]);
   const [picked, setPicked] = useState(null);
   const [path_, setPath] = useState(0);
   const shown = useMemo(() => join(part.data, walk.data), [part.data, walk.data]);
   const hidden = useMemo(() => filterOf(shown, off, asked), [shown, off, asked.tag, asked.age]);
   useEffect(() => setPath(0), [walk.data]);
-  const to = (query) => address("graph", "", { ...asked, ...query });
+  const to = (query) => address("graph", "", { ...asked, limit: limit === FEW ? "" : limit, ...query });
   const tags = useMemo(() => [...new Set((shown?.nodes ?? []).flatMap((node) => node.tags ?? []))].sort(), [shown]);
   const there = useMemo(() => tally(shown), [shown]);
-  const all = Object.values(status.nodes ?? {}).reduce((a, b) => a + b, 0);
+  const all = Object.values(conversations.data?.conversations ?? {}).reduce((a, b) => a + b, 0);
   const paths = walk.data?.paths ?? [];
   return html`<header class="top"><h1>Graph</h1>
-      <p class="facts">${shown && html`<b>${count(shown.nodes.length)}</b> nodes and lessons, <b>${count(shown.links.length)}</b> sentences${asked.around ? " around one of them" : asked.conv ? " of one conversation" : all > shown.nodes.length ? ` of ${count(all)}: the newest` : ""}`}
-      ${(asked.around || asked.conv || asked.q) && html` <a href=${address("graph")}>all</a>`}${!asked.around && !asked.conv && all > limit && limit < 5000 && html` <a href=${to({ limit: 5000 })}>show 5,000</a>`}</p></header>
+      <p class="facts">${shown && html`<b>${count(shown.nodes.length)}</b> nodes and lessons <b>${count(shown.links.length)}</b> sentences${asked.around ? " around one of them" : asked.conv ? " of one conversation" : all > shown.nodes.length ? `, the newest of ${counted(all, "node")}` : ""}`}
+      ${(asked.around || asked.conv || asked.q) && html` <a href=${address("graph")}>show all</a>`}${!asked.around && !asked.conv && all > limit && limit < 5000 && html` <a href=${to({ limit: 5000 })}>show 5,000</a>`}</p></header>
     <${Ask} text=${asked.q} to=${to} busy=${walk.busy} />
     <${Trouble} error=${part.error ?? walk.error} retry=${part.load} />
     <div class="filters">
@@ -48,12 +49,12 @@ export function Page({ route, status }) {
       ${tags.length > 0 && html`<label>Tag <select value=${asked.tag} onChange=${(e) => go(to({ tag: e.target.value }))}><option value="">any</option>${tags.map((tag) => html`<option value=${tag}>${tag}</option>`)}</select></label>`}
       <label>Since <select value=${asked.age} onChange=${(e) => go(to({ age: e.target.value }))}>${Object.entries(AGES).map(([days, word]) => html`<option value=${days}>${word}</option>`)}</select></label>
     </div>
-    <fieldset class="labels"><legend class="unseen">Kinds of nodes</legend>${labelNames.map((name) => html`<label><input type="checkbox" checked=${!off.has(name)} onChange=${() => setOff(toggled(off, name))} /><i class="swatch" style=${{ background: labelColour(name) }}></i>${LABELS[name]} <span class="note">${there[name] ?? 0}</span></label>`)}</fieldset>
+    <fieldset class="labels"><legend class="unseen">Kinds of nodes</legend>${labelNames.map((name) => html`<label><input type="checkbox" checked=${!off.has(name)} onChange=${() => go(to({ hide: [...toggled(off, name)].join(",") }), { replace: true })} /><i class="swatch" style=${{ background: labelColour(name) }}></i>${LABELS[name]} <span class="note">${there[name] ?? 0}</span></label>`)}</fieldset>
     ${shown && !shown.nodes.length ? html`<${Nothing}>No conversation was kept as a graph yet: <code>reasoningbank graph ingest FILE</code> makes one, <code>reasoningbank link</code> ties memories.<//>`
       : html`<div class="graph">
         <${Canvas} shown=${shown} hidden=${hidden} picked=${picked} pick=${setPicked} lit=${paths[path_]} />
-        <div class="picked">${picked && shown?.byId.has(picked) ? html`<${Picked} node=${shown.byId.get(picked)} shown=${shown} close=${() => setPicked(null)} pick=${setPicked} />`
-          : asked.q ? html`<${Paths} walk=${walk} shown=${shown} current=${path_} choose=${setPath} />` : html`<p class="note">Choose a node to read it, or ask a question to see which way the answer lies.</p>`}</div>
+        <div class="picked" aria-live="polite">${picked && shown?.byId.has(picked) ? html`<${Picked} node=${shown.byId.get(picked)} shown=${shown} close=${() => setPicked(null)} pick=${setPicked} />`
+          : asked.q ? html`<${Paths} walk=${walk} shown=${shown} current=${path_} choose=${setPath} />` : html`<p class="note">Choose a node to read it, point at a line for its sentence, or ask a question to see which way the answer lies.</p>`}</div>
       </div>
       <${Sentences} shown=${shown} hidden=${hidden} path=${path} pick=${setPicked} />`}`;
 }
@@ -162,7 +163,7 @@ function Paths({ walk, shown, current, choose }) {
   if (walk.busy && !walk.data) return html`<${Waiting} />`;
   if (!walk.data) return null;
   const links = new Map(walk.data.links.map((link) => [link.id, link]));
-  return html`<p class="note">${counted(walk.data.paths.length, "path")}, ${count(walk.data.visited)} visited</p>
+  return html`<p class="note">${counted(walk.data.paths.length, "path")}, the strongest first; ${counted(walk.data.visited, "node")} looked at</p>
     ${!walk.data.paths.length && html`<${Nothing}>Nothing in the graph leads from this question.<//>`}
     <ol class="paths">${walk.data.paths.map((path, index) => html`<li key=${index} aria-current=${index === current ? "true" : null}><button type="button" onClick=${() => choose(index)}>
       ${path.nodes.map((name, hop) => html`<span class="hop"><i class="swatch" style=${{ background: labelColour(shown?.byId.get(name)?.label) }}></i> <bdi>${cut(textOf(shown?.byId.get(name)), 90)}</bdi></span>
@@ -179,7 +180,7 @@ function Picked({ node, shown, close, pick }) {
     <p>${lesson ? html`<a href=${address("memory", node.id)}>Open the memory</a>` : ""} <a href=${address("graph", "", { around: node.id })}>What lies around it</a></p>
     <ul class="plainrows">${links.slice(0, 60).map((link) => {
       const other = shown.byId.get(link.source === node.id ? link.target : link.source);
-      return html`<li key=${link.id}><div><span class="kind">${link.source === node.id ? "" : "← "}${link.kind.replaceAll("_", " ")}${link.source === node.id ? " →" : ""}</span><button type="button" class="plain" onClick=${() => pick(other.id)}><bdi>${cut(textOf(other), 80)}</bdi></button><p dir="auto">${cut(link.text, 240)}</p></div><span class="n">${two(link.weight)}</span></li>`;
+      return html`<li key=${link.id}><div><span class="kind">${link.source === node.id ? "" : "← "}${link.kind.replaceAll("_", " ")}${link.source === node.id ? " →" : ""}</span><button type="button" class="plain" onClick=${() => pick(other.id)}><bdi>${cut(textOf(other), 80)}</bdi></button><p dir="auto">${cut(link.text, 240)}</p></div><span class="n note">strength ${two(link.weight)}</span></li>`;
     })}</ul>`;
 }
 
@@ -187,8 +188,9 @@ const LISTED = 60;
 function Sentences({ shown, hidden, path, pick }) {
   if (!shown) return null;
   const links = shown.links.filter((link) => !hidden(link.source) && !hidden(link.target));
+  const end = (id) => html`<button type="button" class="plain" onClick=${() => (pick(id), scrollTo(0, 0))}><bdi>${cut(textOf(shown.byId.get(id)), 80)}</bdi></button>`;
   return html`<${Section} id="sentences" title="Its sentences" twin=${path} note=${links.length > LISTED ? `the first ${LISTED} of ${count(links.length)}` : ""}>
     <ul class="plainrows">${links.slice(0, LISTED).map((link) => html`<li key=${link.id}><div>
-      <button type="button" class="plain" onClick=${() => (pick(link.source), scrollTo(0, 0))}><bdi>${cut(textOf(shown.byId.get(link.source)), 80)}</bdi></button> <span class="kind">${link.kind.replaceAll("_", " ")} →</span> <bdi>${cut(textOf(shown.byId.get(link.target)), 80)}</bdi><p dir="auto">${cut(link.text, 240)}</p></div></li>`)}</ul>
+      ${end(link.source)} <span class="kind">${link.kind.replaceAll("_", " ")} →</span> ${end(link.target)}<p dir="auto">${cut(link.text, 240)}</p></div></li>`)}</ul>
   <//>`;
 }

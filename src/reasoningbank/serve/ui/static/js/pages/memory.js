@@ -12,6 +12,9 @@ import { Actions } from "./memory_actions.js";
 const FIELDS = [["title", "Title"], ["description", "When"], ["content", "Advice"], ["outcome", "Outcome"], ["state", "State"], ["scope", "Scope"]];
 const SAME_CHARS = 300;
 const KINDS = { feedback: "somebody said so", completion: "a task ended", stability: "the code lasted or not", peer: "another bank said so" };
+// Who says so without being asked; anybody else is named.
+const ITSELF = new Set(["session", "distilled", "task"]);
+const SCOPES = { project: "for this project", team: "for the team", global: "for every project" };
 
 export function Page({ route, me }) {
   const path = `/v1/memories/${encodeURIComponent(route.id)}`;
@@ -29,22 +32,24 @@ export function Page({ route, me }) {
   return html`<header class="top">
       <p class="crumbs"><a href=${address("search")}>Memories</a></p>
       <h1 dir="auto">${cut(memory.title, 500)}</h1>
-      <p class="marks"><${Advice} of=${memory} /><${State} of=${memory} /><${Trust} of=${memory.trust} /><span>${memory.scope}</span><${Tags} of=${memory.tags} /></p>
+      <p class="marks"><${Advice} of=${memory} /><${State} of=${memory} /><${Trust} of=${memory.trust} /><span>${SCOPES[memory.scope] ?? memory.scope}</span><${Tags} of=${memory.tags} /></p>
     </header>
-    ${memory.warnings.length > 0 && html`<div class="right"><h2>Why it is looked at twice</h2><ul>${memory.warnings.map((one) => html`<li>${one}</li>`)}</ul></div>`}
+    ${memory.warnings.length > 0 && html`<div class="right"><h2>${memory.state === "quarantined" ? "Why it is held back" : "What is suspicious about it"}</h2><ul>${memory.warnings.map((one) => html`<li>${one}</li>`)}</ul></div>`}
+    ${memory.state === "superseded" && html`<${MergedInto} links=${links.data} />`}
     <div class="split">
       <div>
         ${memory.description && html`<p class="when-to" dir="auto">${cut(memory.description)}</p>`}
         <${Long} text=${memory.content} chars=${memory.cut?.content} path=${path} key=${memory.revision} />
       </div>
       <aside class="card" aria-label="Standing">
+        <p class="note">Confidence, from 0 to 1</p>
         <p class="big">${two(memory.confidence)}</p>
         <${Confidence} of=${memory} figures=${false} />
-        <p class="note">between ${two(memory.confidence_low)} and ${two(memory.confidence_high)}, by the policy ${memory.policy}</p>
+        <p class="note" title=${`by the policy ${memory.policy}`}>the evidence allows ${two(memory.confidence_low)} to ${two(memory.confidence_high)}</p>
         <dl class="facts down">
-          <div><dt>used</dt><dd>${memory.usage_count}</dd></div><div><dt>well</dt><dd>${memory.succeeded}</dd></div><div><dt>shown</dt><dd>${memory.shown}</dd></div>
+          <div><dt>shown</dt><dd>${memory.shown}</dd></div><div><dt>used</dt><dd>${memory.usage_count}</dd></div><div><dt>went well</dt><dd>${memory.succeeded}</dd></div>
         </dl>
-        <p class="note">last used <${Ago} at=${memory.last_used_at} /></p>
+        <p class="note">${memory.last_used_at ? html`last used <${Ago} at=${memory.last_used_at} />` : "not used yet"}</p>
         <${Actions} memory=${memory} me=${me} reload=${reload} />
       </aside>
     </div>
@@ -58,6 +63,11 @@ export function Page({ route, me }) {
     <${Links} links=${links.data} path=${path} id=${memory.id} />
     <${Appearances} sessions=${sessions.data} path=${path} />
     <p class="note ids">${memory.id}${memory.key && html`, key <b>${memory.key}</b>`}</p>`;
+}
+
+function MergedInto({ links }) {
+  const kept = links?.neighbours.find(({ memory, edge, direction }) => memory && edge.kind === "supersedes" && direction === "in");
+  return html`<div class="right"><p>${kept ? html`It was merged into <${MemoryLink} id=${kept.memory.id} title=${kept.memory.title} />, which is shown instead.` : "It was merged into another one, which is shown instead."} <a href=${address("queue")}>Upkeep</a> can undo it.</p></div>`;
 }
 
 // Part by part: a browser lays out some pages of text at once, not a thousand.
@@ -80,12 +90,12 @@ function Evidence({ memory }) {
   if (!said.length) return html`<${Nothing}>Nobody has said anything about it yet: ${two(memory.initial_confidence)} is where it began.<//>`;
   const shown = every ? said : said.slice(0, FEW);
   return html`<div class="scroll"><table>
-    <thead><tr><th>When</th><th>Says</th><th class="n">Weight</th><th class="n">After</th><th>Why</th></tr></thead>
+    <thead><tr><th>When</th><th>Says</th><th class="n">Weight</th><th class="n">Confidence then</th><th class="wide">Why</th></tr></thead>
     <tbody>${shown.map(({ signal, confidence, counts }) => html`<tr key=${signal.id} class=${counts ? "" : "aside"}>
       <td><${Ago} at=${signal.at} /></td>
       <td class=${signal.positive ? "good" : "bad"}>${signal.positive ? "for" : "against"}</td>
       <td class="n">${two(signal.weight)}</td><td class="n">${two(confidence)}</td>
-      <td>${KINDS[signal.kind] ?? signal.kind}, by ${signal.source}${!counts && ", about an earlier text"}${signal.trajectory_id?.startsWith("trj_") && html` in <a href=${address("session", signal.trajectory_id)}>a session</a>`}${signal.comment && html`<p dir="auto">${cut(signal.comment, 300)}</p>`}</td>
+      <td class="wide">${KINDS[signal.kind] ?? signal.kind}${!ITSELF.has(signal.source) && `, by ${signal.source}`}${!counts && ", about an earlier text"}${signal.trajectory_id?.startsWith("trj_") && html` in <a href=${address("session", signal.trajectory_id)}>a session</a>`}${signal.comment && html`<p dir="auto">${cut(signal.comment, 300)}</p>`}</td>
     </tr>`)}</tbody></table></div>
     ${said.length > FEW && html`<p class="more"><button type="button" class="plain" onClick=${() => setEvery(!every)}>${every ? "Fewer" : `All ${said.length} pieces of evidence`}</button></p>`}`;
 }
@@ -141,7 +151,7 @@ function Links({ links, path, id }) {
     ${!links ? html`<${Waiting} rows=${2} />` : !links.neighbours.length ? html`<${Nothing}>Nothing is tied to it.<//>` : html`<ul class="plainrows">${links.neighbours.map(({ memory, node, edge, direction }) => html`<li key=${edge.id}><div>
       <span class="kind">${direction === "out" ? "" : "← "}${edge.kind.replaceAll("_", " ")}${direction === "out" ? " →" : ""}</span>
       ${memory ? html`<${MemoryLink} id=${memory.id} title=${memory.title} />` : html`<a href=${address("graph", "", { around: node.id })}><bdi>${cut(node.text, 200)}</bdi></a> <span class="note">${node.label}</span>`}
-      <p dir="auto">${cut(edge.text, 300)}</p></div><span class="n">${two(edge.weight)}</span></li>`)}</ul>`}
+      <p dir="auto">${cut(edge.text, 300)}</p></div><span class="n note">strength ${two(edge.weight)}</span></li>`)}</ul>`}
   <//>`;
 }
 

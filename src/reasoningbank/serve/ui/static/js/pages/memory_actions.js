@@ -6,16 +6,21 @@ import { Confirm, Trouble } from "../parts.js";
 import { count } from "../words.js";
 
 const MOST_CHARS = 1_000_000;
+const DONE = {
+  helpful: "Kept as evidence for it.", not: "Kept as evidence against it.", edit: "Saved as a new revision; what it said before stands below.",
+  forget: "Forgotten: nobody is shown it. Restore brings it back.", restore: "Restored: it is found again.",
+  approve: "Approved. The page Trust can undo it.", reject: "Rejected and forgotten. The page Trust can undo it.",
+};
 
 export function Actions({ memory, me, reload }) {
   const [asking, setAsking] = useState("");
-  const [error, setError] = useState(null);
+  const [told, setTold] = useState("");
   const path = `/v1/memories/${memory.id}`;
   const may = (scope) => me.scopes.includes(scope);
   if (!may("write")) return html`<p class="note">These credentials may only read.</p>`;
   const close = () => setAsking("");
-  const done = () => (close(), setError(null), reload());
-  const ask = (what) => () => (setError(null), setAsking(what));
+  const done = () => (setTold(DONE[asking]), close(), reload());
+  const ask = (what) => () => (setTold(""), setAsking(what));
   const said = (helpful) => (event) => post(`${path}/feedback`, { helpful, comment: comment(event) });
   const comment = () => document.getElementById("comment")?.value ?? "";
   const rule = (kind) => () => post("/v1/rulings", { kind, target: memory.id, comment: comment() });
@@ -39,7 +44,7 @@ export function Actions({ memory, me, reload }) {
     ${!gone && html`<button type="button" onClick=${ask("forget")}>Forget…</button>`}
     ${may("admin") && html`<button type="button" class="danger" onClick=${ask("erase")}>Erase…</button>`}
   </div>
-  <${Trouble} error=${error} />
+  <p class="note" role="status">${told}</p>
   ${asking && dialogs[asking]()}`;
 }
 
@@ -52,12 +57,14 @@ function Edit({ memory, path, done, close }) {
 
 function Fields({ memory, path, done, close }) {
   const [fields, setFields] = useState({ title: memory.title, description: memory.description, content: memory.content, tags: memory.tags.join(", ") });
+  // What is shown behind it moves on when somebody else writes: this is about what was read when it was opened.
+  const [began] = useState(memory.revision);
   const set = (name) => (event) => setFields({ ...fields, [name]: event.target.value });
   const save = () => {
     const chars = fields.content.replace(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g, " ").length;
     if (chars > MOST_CHARS) throw new Error(`The advice has ${count(chars)} characters; a memory holds at most ${count(MOST_CHARS)}.`);
     const tags = fields.tags.split(",").map((tag) => tag.trim()).filter(Boolean);
-    return call("PATCH", path, { ...fields, tags, expected_revision: memory.revision });
+    return call("PATCH", path, { ...fields, tags, expected_revision: began });
   };
   return html`<${Confirm} title="Edit" word="Save" act=${save} onDone=${done} onCancel=${close}>
     <label for="edit-title">Title</label><input id="edit-title" value=${fields.title} onInput=${set("title")} required />

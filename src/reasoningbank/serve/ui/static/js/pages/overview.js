@@ -4,8 +4,9 @@ import { call, useData, warm } from "../api.js";
 import { SurenessChart, TasksChart, Whisker } from "../charts.js";
 import { useLive } from "../live.js";
 import { address } from "../routes.js";
-import { Advice, Ago, Confidence, MemoryLink, Nothing, Section, State, Trouble, Waiting } from "../parts.js";
+import { Advice, Ago, Confidence, MemoryLink, Nothing, Section, State, SURENESS, Trouble, Waiting } from "../parts.js";
 import { count, counted, cut, share, signed } from "../words.js";
+import { undecided } from "./held_back.js";
 import { Welcome } from "./welcome.js";
 
 const SPANS = [7, 30, 90, 365];
@@ -26,35 +27,35 @@ export function Page({ route, me, namespace }) {
   const report = useData(reportPath(days));
   const newest = useData("/v1/memories?limit=8&excerpt=300");
   const held = useData("/v1/memories?state=quarantined&limit=20&excerpt=100");
+  const origins = useData("/v1/origins");
   const gaps = useData("/v1/gaps?limit=8");
   const jobs = useData("/v1/jobs?limit=1");
-  const dead = useData("/v1/jobs?state=dead&limit=20");
   const spending = useData("/v1/spending");
-  const all = [status, trends, report, newest, held, gaps, jobs, dead, spending];
+  const all = [status, trends, report, newest, held, origins, gaps, jobs, spending];
   const reload = useReload(all);
   const complete = all.every((one) => one.data);
   useEffect(() => (complete ? warm(SPANS.flatMap((span) => [trendsPath(span), reportPath(span)])) : undefined), [complete, namespace]);
   useLive(CHANGES, useReload([status, newest, held]));
-  useLive(CHANGES, useReload([trends, report, gaps, jobs, dead, spending]), SUMS_MS);
+  useLive(CHANGES, useReload([trends, report, origins, gaps, jobs, spending]), SUMS_MS);
   const error = all.map((one) => one.error).find(Boolean);
   if (error && !status.data) return html`<h1>Overview</h1><${Trouble} error=${error} retry=${reload} />`;
   if (!status.data || !newest.data) return html`<h1>Overview</h1><${Waiting} rows=${6} />`;
   const here = status.data.namespaces[namespace] ?? 0;
-  if (!here && !held.data?.memories.length && !status.data.sessions) return html`<${Welcome} me=${me} />`;
+  if (!here && held.data && jobs.data && !held.data.memories.length && !Object.keys(jobs.data.tally).length) return html`<${Welcome} namespace=${namespace} namespaces=${status.data.namespaces} />`;
   return html`<header class="top">
       <h1>${namespace}</h1>
-      <p class="facts"><b>${count(here)}</b> ${here === 1 ? "memory" : "memories"} <b>${count(status.data.signals)}</b> pieces of evidence <b>${count(status.data.sessions)}</b> ${status.data.sessions === 1 ? "session" : "sessions"}</p>
+      <${Facts} here=${here} status=${status.data} />
       <div class="choice" role="group" aria-label="How far back">
         ${SPANS.map((span) => html`<a href=${address("", "", { days: span === 30 ? "" : span })} aria-current=${span === days ? "true" : null}>${span === 365 ? "1 year" : `${span} days`}</a>`)}
       </div>
     </header>
     <${Trouble} error=${error} retry=${reload} />
-    <${ToPutRight} held=${held.data} dead=${dead.data} report=${report.data} />
+    <${ToPutRight} held=${held.data} origins=${origins.data} failed=${jobs.data?.tally.dead ?? 0} report=${report.data} />
     <div class="pair">
       <${Tasks} trends=${trends.data} days=${days} />
       <${Sureness} trends=${trends.data} days=${days} />
     </div>
-    <${Section} id="lately" title="Learned lately" twin="/v1/memories?limit=8">
+    <${Section} id="lately" title="Learned lately" twin="/v1/memories?limit=8" note=${SURENESS}>
       <${Newest} memories=${newest.data.memories} />
       <p class="more"><a href=${address("search")}>All memories</a></p>
     <//>
@@ -65,11 +66,17 @@ export function Page({ route, me, namespace }) {
     </div>`;
 }
 
-function ToPutRight({ held, dead, report }) {
+// Evidence and sessions are counted over the whole bank: beside the memories of one project they would be taken for its own.
+function Facts({ here, status }) {
+  const all = Object.values(status.namespaces).reduce((a, b) => a + b, 0);
+  const evidence = html`<b>${count(status.signals)}</b> ${status.signals === 1 ? "piece" : "pieces"} of evidence`, sessions = html`<b>${count(status.sessions)}</b> ${status.sessions === 1 ? "session" : "sessions"}`;
+  return html`<p class="facts"><b>${count(here)}</b> ${here === 1 ? "memory" : "memories"} ${all > here ? html`<span class="note">here, of ${count(all)} in the whole bank, with ${counted(status.signals, "piece")} of evidence and ${counted(status.sessions, "session")}</span>` : html`${evidence} ${sessions}`}</p>`;
+}
+
+function ToPutRight({ held, origins, failed, report }) {
   const things = [];
-  const suspect = held?.memories.length ?? 0;
-  if (suspect) things.push(html`<a href=${address("trust")}>${counted(suspect, "memory is", "memories are")} held back</a> until somebody approves or rejects ${suspect === 1 ? "it" : "them"}.`);
-  const failed = dead?.jobs.length ?? 0;
+  const suspect = held && origins ? undecided(held.memories, origins.origins).length : 0;
+  if (suspect) things.push(html`<a href=${address("trust")}>${held.next ? "More than " : ""}${counted(suspect, "memory is", "memories are")} held back</a> until somebody approves or rejects ${suspect === 1 ? "it" : "them"}.`);
   if (failed) things.push(html`<a href=${address("queue", "", { state: "dead" })}>${counted(failed, "session")}</a> could not be learned from.`);
   for (const line of (report?.memories ?? []).filter((one) => one.uplift && one.uplift.high < 0).slice(0, 3)) {
     things.push(html`<${MemoryLink} id=${line.id} title=${line.title} />: tasks go worse with it (${signed(line.uplift.value)}).`);
@@ -95,8 +102,8 @@ function Sureness({ trends, days }) {
   if (!trends) return html`<${Section} id="sure" title="How sure it is"><${Waiting} /><//>`;
   const last = trends.days.at(-1).confidence;
   return html`<${Section} id="sure" title="How sure it is" twin=${trendsPath(days)}
-      note=${last ? html`${last.middle.toFixed(2)} now, over ${counted(trends.followed, "memory", "memories")} with evidence` : "no evidence in this time"}>
-    ${last ? html`<${SurenessChart} days=${trends.days} /><p class="key"><i class="accent"></i>the middle memory <i class="wash"></i>the middle half</p>` : html`<${Nothing}>Confidence is earned by outcomes and by what people say.<//>`}
+      note=${last ? html`${last.middle.toFixed(2)} now, the median of ${counted(trends.followed, "memory", "memories")}` : "no evidence in this time"}>
+    ${last ? html`<${SurenessChart} days=${trends.days} /><p class="key"><i class="accent"></i>median <i class="wash"></i>half of the memories; 1 would be certain</p>` : html`<${Nothing}>Confidence is earned by outcomes and by what people say.<//>`}
   <//>`;
 }
 
@@ -123,10 +130,10 @@ function Difference({ report, days }) {
   const shown = every ? measured : measured.slice(0, 6);
   const ways = new Set(measured.map((line) => line.uplift.by));
   return html`<${Section} id="difference" title="What makes a difference" twin=${reportPath(days)}
-      note="how much more often tasks go well with the memory than without, with the range that the evidence allows">
+      note="uplift: how much more often tasks go well with a memory than without, and its range; the surest first">
     ${!measured.length && html`<${Nothing}>Too few sessions have ended with and without a memory to tell.<//>`}
     ${measured.length > 0 && html`<div class="scroll"><table>
-      <thead><tr><th class="wide">Memory</th><th class="n">With</th><th class="n">Without</th><th class="n">Uplift</th><th>−1 … 0 … +1</th><th class="n">Used</th><th class="n">Helped</th><th class="n">Hurt</th></tr></thead>
+      <thead><tr><th class="wide">Memory</th><th class="n">Tasks with</th><th class="n">without</th><th class="n">Uplift</th><th>−1 … 0 … +1</th><th class="n">Used</th><th class="n">Helped</th><th class="n">Hurt</th></tr></thead>
       <tbody>${shown.map((line) => html`<tr key=${line.id}>
         <td class="wide"><${MemoryLink} id=${line.id} title=${line.title} /></td>
         <td class="n">${count(line.uplift.sessions_with)}</td><td class="n">${count(line.uplift.sessions_without)}</td>
@@ -135,7 +142,7 @@ function Difference({ report, days }) {
         <td class="n">${count(line.used)}</td><td class="n">${count(line.helped)}</td><td class="n">${count(line.hurt)}</td>
       </tr>`)}</tbody></table></div>
       ${measured.length > 6 && html`<p class="more"><button type="button" class="plain" onClick=${() => setEvery(!every)}>${every ? "Fewer" : `All ${measured.length}`}</button></p>`}
-      ${ways.has("compared") && html`<p class="note">Compared: the sessions may differ in more than this memory. <code>REASONINGBANK_HOLDOUT=0.05</code> would let chance decide and tell for certain.</p>`}`}
+      ${ways.has("compared") && html`<p class="note">Compared: the sessions may differ in more than this memory. <code>REASONINGBANK_HOLDOUT=0.05</code> leaves some out by chance, which tells for certain.</p>`}`}
   <//>`;
 }
 
@@ -145,7 +152,7 @@ function Gaps({ gaps, me, reload }) {
     ${!gaps ? html`<${Waiting} />` : !gaps.gaps.length ? html`<${Nothing}>Every question found something.<//>` : html`<ul class="plainrows">${gaps.gaps.map((gap) => html`<li key=${gap.id}>
       <div><a href=${address("search", "", { q: gap.question })}><bdi>${cut(gap.question, 200)}</bdi></a>
       <p>${counted(gap.times, "time")}, last <${Ago} at=${gap.last_at} /></p></div>
-      ${me.scopes.includes("write") && html`<button type="button" class="plain" aria-label=${`Drop: ${cut(gap.question, 80)}`} onClick=${() => drop(gap)}>drop</button>`}
+      ${me.scopes.includes("write") && html`<button type="button" class="plain" aria-label=${`Dismiss: ${cut(gap.question, 80)}`} title="until it is asked for again" onClick=${() => drop(gap)}>Dismiss</button>`}
     </li>`)}</ul>`}
   <//>`;
 }

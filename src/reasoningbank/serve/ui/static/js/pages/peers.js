@@ -33,7 +33,7 @@ export function Page({ me }) {
   const it = bus.data;
   return html`<header class="top"><h1>Peers</h1>${it?.key && html`<${Own} bus=${it} />`}</header>
     <${Trouble} error=${bus.error ?? grants.error} retry=${reload} />
-    <p role="status">${told}${told && html` <a href=${address("trust")}>What was decided</a>`}</p>
+    <p class="told" role="status">${told}${told && html` <a href=${address("trust")}>What was decided</a>`}</p>
     ${it?.trouble && html`<p class="trouble" role="alert">${it.trouble}</p>`}
     ${!it ? !bus.error && html`<${Waiting} rows=${6} />` : !it.key ? html`<${Nothing}>This bank is not on the bus. <code>reasoningbank bus init</code> makes its key; then banks of others learn from it, and it from them.<//>` : html`
       <${Peers} peers=${it.peers} up=${it.up} ask=${ask} />

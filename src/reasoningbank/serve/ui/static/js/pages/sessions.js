@@ -17,7 +17,7 @@ export function Page({ route }) {
       ${!data ? html`<${Waiting} rows=${8} />` : !data.sessions.length ? html`<${Nothing}>No agent has worked with this project yet. <code>reasoningbank install claude-code</code> lets one.<//>` : html`<ul class="rows three">${data.sessions.map((session) => html`<li key=${session.id}>
         <${Outcome} of=${session.outcome} />
         <div class="what"><a class="title" href=${address("session", session.id)}><bdi>${cut(session.task, 200)}</bdi></a></div>
-        <span class="when">${[session.agent, lasted(session.started_at, session.ended_at)].filter(Boolean).join(", ")}, <${Ago} at=${session.started_at} /></span>
+        <span class="when">${[session.agent, session.ended_at && `took ${lasted(session.started_at, session.ended_at)}`].filter(Boolean).join(", ")}, <${Ago} at=${session.started_at} /></span>
       </li>`)}</ul>`}
       <p class="more">${cursor && html`<a href=${address("sessions")}>To the newest</a> `}${data?.next && html`<a href=${address("sessions", "", { cursor: data.next })}>Older</a>`}</p>
     <//>`;

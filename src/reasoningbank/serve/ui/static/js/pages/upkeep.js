@@ -5,6 +5,7 @@ import { Ago, Confirm, MemoryLink, Trouble, Waiting } from "../parts.js";
 import { count, counted, two } from "../words.js";
 
 const MOST_SHOWN = 40;
+const RUNS = { consolidate: "tidied up", prune: "put away", promote: "offered further", undo: "undone" };
 
 function changes(counts) {
   const told = Object.entries(counts).filter(([, number]) => number).map(([name, number]) => `${count(number)} ${name}`);
@@ -15,7 +16,7 @@ export function Run({ run, writes, reload }) {
   const [open, setOpen] = useState(false);
   const done = Object.values(run.counts).some(Boolean);
   return html`<li><div>
-      <b>${run.kind}</b> ${changes(run.counts)} <span class="note">in ${run.namespace}, by ${run.source}, <${Ago} at=${run.at} />${run.undone && ", undone"}</span>
+      <b>${RUNS[run.kind] ?? run.kind}:</b> ${changes(run.counts)} <span class="note">in ${run.namespace}, by ${run.source}, <${Ago} at=${run.at} />${run.undone && ", undone"}</span>
       ${done && html` <button type="button" class="plain" aria-expanded=${open} onClick=${() => setOpen(!open)}>${open ? "Less" : "What it changed"}</button>`}
       ${open && html`<${Acts} run=${run} />`}</div>
     ${writes && !run.undone && run.kind !== "undo" && html`<${Undo} run=${run} reload=${reload} />`}</li>`;
@@ -54,7 +55,7 @@ export function Rehearsal({ plan, done, close }) {
     ...plan.archivals.map((one) => html`put away <${MemoryLink} id=${one.id} title=${one.title} />: ${one.why}`),
     ...plan.promotions.map((one) => html`offer to the ${one.after}: <${MemoryLink} id=${one.id} title=${one.title} />, ${one.why}`),
   ];
-  return html`<${Confirm} title="What upkeep would change" word="Do it" act=${() => (lines.length ? post("/v1/consolidate", {}) : null)} onDone=${done} onCancel=${close}>
+  return html`<${Confirm} title="What upkeep would change" word=${lines.length ? "Do it" : ""} act=${() => post("/v1/consolidate", {})} onDone=${done} onCancel=${close}>
     ${lines.length ? html`<ul class="plainrows">${lines.slice(0, MOST_SHOWN).map((line) => html`<li><div>${line}</div></li>`)}</ul>` : html`<p>Nothing: ${counted(plan.considered, "memory was", "memories were")} looked at.</p>`}
     ${lines.length > MOST_SHOWN && html`<p class="note">and ${lines.length - MOST_SHOWN} more</p>`}
   <//>`;
