@@ -4,13 +4,20 @@
 set -eu
 bank=$1
 copy=${2:-$(mktemp -d)/bank-$(date -u +%Y-%m-%d).db}
-case $bank in *\?*) beside="$bank&schema=restore_drill" ;; *) beside="$bank?schema=restore_drill" ;; esac
-case $bank in *schema=*) beside=$(printf %s "$bank" | sed 's/schema=[^&]*/schema=restore_drill/') ;; esac
+# What stands before the last @ may be a password, with any character in it.
+where=${bank##*@}
+who=${bank%"$where"}
+case $where in
+    *schema=*) where=$(printf %s "$where" | sed 's/schema=[^&]*/schema=restore_drill/') ;;
+    *\?*) where="$where&schema=restore_drill" ;;
+    *) where="$where?schema=restore_drill" ;;
+esac
+beside=$who$where
 
 reasoningbank --bank "$bank" backup "$copy"
 reasoningbank --bank "$copy" verify
 # Into a schema beside the bank: every row is checked there before it takes its place.
 reasoningbank --bank "$beside" recover "$copy" --yes
 reasoningbank --bank "$beside" verify
-echo "The copy $copy can be restored: 'reasoningbank --bank $bank recover $copy' would put it in the bank's place."
-echo "What the drill made is the schema restore_drill: drop it with 'DROP SCHEMA restore_drill CASCADE'."
+echo "The copy $copy can be restored: 'reasoningbank recover $copy', with --bank or REASONINGBANK_BANK as here, would put it in the bank's place."
+echo "What the drill made is the schema restore_drill: drop it with 'DROP SCHEMA restore_drill CASCADE', and so any restore_drill_replaced_… of earlier drills."

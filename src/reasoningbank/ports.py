@@ -737,7 +737,7 @@ class Frequencies:
 
 class Vectors(Protocol):
     """A vector for each memory, found by its direction. Every call is one that a vector database has, and one round
-    trip to it; each has a deadline, and says `BankUnavailable` where the database is away and `BankDamaged` where
+    trip to it; each has a deadline, and says `IndexUnavailable` where the database is away and `BankDamaged` where
     somebody removed or replaced what was kept there: it is then built anew.
 
     Words come first: a memory's vector is given after its `WordRow`, in the same order as those.

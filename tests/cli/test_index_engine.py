@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from reasoningbank.core.errors import BankUnavailable
+from reasoningbank.core.errors import IndexUnavailable
 from reasoningbank.wiring.indexes import INDEXES
-from tests.contract.plain_index import SERVER, PlainBuilds
+from tests.contract.plain_index import SERVER, PlainBuilds, PlainWords
 
 
 @pytest.fixture(autouse=True)
@@ -32,30 +32,37 @@ def test_an_engine_is_chosen_with_the_first_store_and_moved_by_reindex(rb):
     assert rb("verify").code == 0
 
 
-def test_a_bank_whose_engine_is_away_is_told_plainly_everywhere_and_takes_what_is_stored(rb, monkeypatch):
+def test_a_bank_whose_engine_is_away_is_told_plainly_everywhere_and_takes_what_is_stored(rb, monkeypatch, caplog):
     rb("store", "parser", "Run the parser tests with uv run pytest.", "--index", "plain")
     rb("query", "parser tests")
 
     def away(*_: object) -> None:
-        raise BankUnavailable("plain does not answer within 5 s: start it, or wait until it does.")
+        raise IndexUnavailable("plain does not answer within 5 s: start it, or wait until it does.")
 
     with monkeypatch.context() as patch:
-        for call in ("info", "open", "is_there"):
+        for call in ("info", "is_there"):
             patch.setattr(PlainBuilds, call, away)
+        patch.setattr(PlainWords, "frequencies", away)
+        patch.setattr(PlainWords, "upsert", away)
         stored = rb("store", "lint", "Run ruff before a commit.")
         assert stored.code == 0, stored.err
-        asked = rb("query", "parser tests")
-        assert (asked.code != 0, "plain does not answer within 5 s" in asked.err) == (True, True), asked.err
+        asked = rb("query", "lint before commit")
+        assert (asked.code, "ruff before a commit" in asked.out) == (0, True), asked.err
+        [told] = [record.getMessage() for record in caplog.records if record.name == "reasoningbank"]
+        assert told.startswith("plain does not answer within 5 s")
+        assert "searches go by words" in told
+        assert "not indexed yet" not in asked.err
         assert "Traceback" not in asked.err
+        assert rb("query", "parser tests", "--json").json["index_away"] is True
         assert "plain: plain does not answer within 5 s" in rb("status").out
         doctor = rb("doctor", "--json")
         [index] = [check for check in doctor.json["checks"] if check["name"] == "index"]
         assert (doctor.code, index["verdict"]) == (1, "fail")
-        assert "Nothing is searched until it is back" in index["says"]
+        assert "Nothing is searched by meaning until it is back" in index["says"]
         looked = rb("verify")
         assert (looked.code, looked.out.count("plain does not answer within 5 s")) == (1, 1), looked.out
         assert "Nothing is lost" in looked.err
-        assert "nothing is searched until it is back" in looked.err
+        assert "nothing is searched by meaning until it is back" in looked.err
         assert "reindex" not in looked.err
         [told] = rb("verify", "--json").json["damage"]
         assert told["kind"] == "index engine"

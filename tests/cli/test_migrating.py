@@ -281,3 +281,49 @@ def test_a_migration_that_is_killed_at_every_stage_goes_on_and_loses_nothing(rb,
         titles = {one.memory.title for one in bank.list(limit=100)}
     came = ("within copying", "catching up", "within comparing", "before the last changes", "while writers wait")
     assert {f"Came {when}" for when in came} <= titles
+
+
+# ---------------------------------------------------------------- two at once
+
+
+def resume(mover: subprocess.Popen[str]) -> None:
+    assert mover.stdin is not None
+    mover.stdin.write("\n")
+    mover.stdin.flush()
+
+
+@pytest.mark.parametrize("way", ["to postgres", "to sqlite"])
+def test_while_one_moves_a_bank_nobody_else_moves_it_or_undoes_that(
+    rb, child, finished, source, server, way, monkeypatch
+):
+    monkeypatch.setattr("reasoningbank.store.migrating.ANOTHER_WITHIN_S", 0.1)
+    place, target = source, server
+    if way == "to sqlite":
+        assert rb("migrate", source, server).code == 0
+        place, target = server, source.with_name("back.db")
+    mover = child(MOVER, place, target, "within comparing", "opening")
+    read_until(mover, "within comparing", 1)
+    elsewhere = source.with_name("elsewhere.db")
+    for words in ((place, target), (place, elsewhere), (target, elsewhere)):
+        refused = rb("migrate", *words)
+        assert (refused.code, "is being moved by another process" in refused.err) == (6, True), refused
+    resume(mover)
+    read_until(mover, "opening", 1)
+    refused = rb("migrate", "--undo", place, target)
+    assert (refused.code, "is being moved by another process" in refused.err) == (6, True), refused
+    resume(mover)
+    finished(mover)
+    assert rb("--bank", target, "store", "build", "make build").code == 0
+    again = rb("migrate", place, target)
+    assert (again.code, "there is nothing left to do" in again.err) == (0, True), again.err
+
+
+def test_half_a_bank_that_a_killed_migration_left_is_moved_nowhere(rb, child, source, server):
+    mover = child(MOVER, source, server, "within copying")
+    read_until(mover, "within copying", 1)
+    mover.kill()
+    mover.wait(WAIT_S)
+    for more in ((), ("--dry-run",)):
+        refused = rb("migrate", server, source.with_name("half.db"), *more)
+        assert (refused.code, "is being filled from" in refused.err) == (6, True), refused
+    assert rb("migrate", source, server).code == 0

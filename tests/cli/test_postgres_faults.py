@@ -97,10 +97,10 @@ def test_whatever_is_wrong_with_server_role_or_bank_is_one_sentence_that_says_wh
 
 
 def test_a_network_that_hangs_is_given_up_in_time(rb, postgres, postgres_url, proxy):
-    url = f"{through(proxy, postgres, postgres_url)}&connect_timeout=2"
+    url = through(proxy, postgres, postgres_url)
     assert rb("--bank", url, *STORE).code == 0
     proxy.to_client = lambda _: b""
-    refused = rb("--bank", url, "list")
+    refused = rb("--bank", f"{url}&connect_timeout=2", "list")
     assert (refused.code, "timeout" in refused.err) == (5, True), refused
     assert "Check the host, the port and the network" in refused.err
     proxy.to_client = bytes

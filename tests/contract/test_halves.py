@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.drafts import memory_from
-from reasoningbank.core.errors import BankUnavailable
+from reasoningbank.core.errors import IndexUnavailable
 from reasoningbank.core.types import Draft, Memory, Outcome, Scope, State
 from reasoningbank.index.embedded import EmbeddedIndex
 from reasoningbank.lexical.entries import query_terms
@@ -322,8 +322,8 @@ def test_an_index_goes_on_where_it_was_when_a_bank_is_opened_again(opened: Calla
         assert [hit.title for hit in bank.search("rotate the signing certificates")] == ["Signing"]
 
 
-def test_while_the_server_of_an_index_is_away_storing_goes_on_and_searching_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_while_the_server_of_an_index_is_away_storing_goes_on_and_searches_go_by_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with ReasoningBank.open(tmp_path / "bank.db", index="plain", embedder="hash", namespace="n") as bank:
         bank.record(title="Signing", content="Rotate the signing certificates before they expire.")
@@ -331,12 +331,13 @@ def test_while_the_server_of_an_index_is_away_storing_goes_on_and_searching_says
 
         def away(self: PlainHalf, *_: object) -> None:
             del self
-            raise BankUnavailable("The server of the index does not answer: start it, or wait until it does.")
+            raise IndexUnavailable("The server of the index does not answer: start it, or wait until it does.")
 
         with monkeypatch.context() as patch:
             for half, call in ((PlainWords, "upsert"), (PlainWords, "search"), (PlainVectors, "search")):
                 patch.setattr(half, call, away)
             kept = bank.record(title="Grafana", content="The dashboard of the turbines.")
-            with pytest.raises(BankUnavailable, match="start it, or wait"):
-                bank.search("grafana")
+            found = bank.search("grafana")
+            assert (found.index_away, [hit.id for hit in found]) == (True, [kept.id])
+            assert "start it, or wait" in caplog.text
         assert [hit.id for hit in bank.search("grafana")] == [kept.id]

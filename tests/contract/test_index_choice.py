@@ -15,7 +15,7 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.drafts import memory_from
-from reasoningbank.core.errors import BankUnavailable, InvalidInput
+from reasoningbank.core.errors import BankUnavailable, IndexUnavailable, InvalidInput
 from reasoningbank.core.types import Draft, EmbedderIdentity
 from reasoningbank.lexical.word_rows import word_rows
 from reasoningbank.ports import Halves
@@ -334,8 +334,8 @@ def test_an_engine_that_makes_no_sense_is_refused_with_a_sentence(tmp_path: Path
     assert "geheim" not in str(refused.value)
 
 
-def test_while_the_engine_is_away_storing_and_erasing_go_on_and_the_rest_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_while_the_engine_is_away_storing_and_erasing_go_on_and_searches_go_by_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with ReasoningBank.open(tmp_path / "bank.db", index="plain", embedder="hash", namespace="n") as bank:
         teach(bank)
@@ -344,14 +344,15 @@ def test_while_the_engine_is_away_storing_and_erasing_go_on_and_the_rest_says_so
 
         def away(self: PlainHalf, *_: object) -> None:
             asked.append(type(self).__name__)
-            raise BankUnavailable("plain does not answer: start it, or wait until it does.")
+            raise IndexUnavailable("plain does not answer: start it, or wait until it does.")
 
         with monkeypatch.context() as patch:
             for half, call in ((PlainWords, "upsert"), (PlainWords, "frequencies"), (PlainVectors, "search")):
                 patch.setattr(half, call, away)
             kept = bank.record(title="Grafana", content="The dashboard of the turbines.")
-            with pytest.raises(BankUnavailable, match="start it, or wait"):
-                bank.search("grafana")
+            found = bank.search("grafana")
+            assert (found.index_away, [hit.id for hit in found]) == (True, [kept.id])
+            assert "start it, or wait" in caplog.text
             assert len(asked) == 1, "a server that hangs is waited for once"
             patch.setattr("tests.contract.plain_index.PlainBuilds.info", away)
             assert bank.status().index.trouble == "plain does not answer: start it, or wait until it does."

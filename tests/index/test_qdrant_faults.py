@@ -1,5 +1,5 @@
-"""A bank whose index is in Qdrant, while that is away, hangs, refuses, is emptied or spoilt: stores go on, a search says
-what is missing, and it comes to be what the embedded index is.
+"""A bank whose index is in Qdrant, while that is away, hangs, refuses, is emptied or spoilt: stores go on, a search goes
+by words or says what is missing, and it comes to be what the embedded index is.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import BankError, BankFull, BankReadOnly, BankUnavailable, InvalidInput
 from reasoningbank.index.qdrant import collection
 from reasoningbank.ports import Halves
+from reasoningbank.wiring import index_or_words
 from tests.contract.index_engines import IDENTITY, NAME, open_builds
 from tests.contract.test_halves import a_memory, fill
+from tests.serve.test_workers import until
 
 TEXTS = ("Retry with jitter", "Rotate certificates", "Keep migrations small", "Pin what you install")
 QUESTIONS = ("retry jitter", "rotate the certificates", "small migrations", "install pinned versions")
@@ -79,7 +81,7 @@ def collections(qdrant: EdgeServer) -> Callable[[], list[str]]:
 
 
 def test_a_server_that_is_away_keeps_no_store_waiting_and_is_caught_up_with_when_it_is_back(
-    path: Path, tmp_path: Path, expected: Any
+    path: Path, tmp_path: Path, expected: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = tmp_path / "qdrant"
     server = EdgeServer(folder)
@@ -90,8 +92,12 @@ def test_a_server_that_is_away_keeps_no_store_waiting_and_is_caught_up_with_when
         bank.erase(bank.search("begun").memories[0].id)
         server.close()
         record_all(bank)
-        with pytest.raises(BankUnavailable, match=r"does not answer .*Connection refused"):
-            bank.search(QUESTIONS[0])
+        found = [bank.search(text) for text in (*QUESTIONS, "begun")]
+        assert [one.index_away for one in found] == [True] * len(found)
+        assert [one.memories[0].title if one.memories else "" for one in found] == [f"{text} 0" for text in TEXTS] + [
+            ""
+        ]
+        assert caplog.text.count("Connection refused") == 1
         server = EdgeServer(folder, port=port)
         try:
             assert bank.catch_up()
@@ -100,17 +106,28 @@ def test_a_server_that_is_away_keeps_no_store_waiting_and_is_caught_up_with_when
             server.close()
 
 
-def test_a_call_that_hangs_ends_at_its_deadline(path: Path, qdrant: EdgeServer) -> None:
-    over = threading.Event()
+def test_a_call_that_hangs_ends_at_its_deadline_and_the_next_search_does_not_wait_for_it(
+    path: Path, qdrant: EdgeServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over, asked = threading.Event(), list[str]()
 
-    def hang(*_: object) -> None:
+    def hang(_: str, url: str, *__: object) -> None:
+        asked.append(url)
         over.wait(30.0)
 
     with open_bank(path, f"{qdrant.url}?timeout=1") as bank:
         record_all(bank)
-        with intercepted(qdrant, hang), pytest.raises(BankUnavailable, match="within its deadline"):
-            bank.search(QUESTIONS[0])
+        # The first search takes a second by this clock, and the next one comes in the same moment.
+        clock = iter((0.0, 0.0, 1.0))
+        with intercepted(qdrant, hang), monkeypatch.context() as patch:
+            patch.setattr(index_or_words, "monotonic", lambda: next(clock, 1.0))
+            assert bank.search(QUESTIONS[0]).index_away
+            assert "within its deadline" in caplog.text
+            waited_for = len(asked)
+            assert bank.search(QUESTIONS[1]).index_away
+            assert len(asked) == waited_for
         over.set()
+        until(lambda: not bank.search(QUESTIONS[0]).index_away)
         assert bank.search(QUESTIONS[0]).memories
 
 

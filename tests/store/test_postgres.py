@@ -346,12 +346,14 @@ def test_a_session_that_is_lost_before_it_has_read_anything_commits_nothing_late
 def test_a_server_that_keeps_silent_is_given_up_within_its_time(postgres_url, proxy, monkeypatch) -> None:
     there = opened(through(proxy, postgres_url))
     add(there, a_memory(1))
-    monkeypatch.setattr(connections.TimedConnection, "answers_within_s", 0.3)
-    monkeypatch.setattr(connections, "PATIENCE_S", 0.5)
-    proxy.to_client = lambda _: b""
-    with pytest.raises(BankUnavailable, match="timeout"), there.read("t") as reader:
-        reader.count(Memory, {})
-    proxy.to_client = bytes
+    # Only while nothing is answered: a busy machine may take longer for what is.
+    with monkeypatch.context() as patch:
+        patch.setattr(connections.TimedConnection, "answers_within_s", 0.3)
+        patch.setattr(connections, "PATIENCE_S", 0.5)
+        proxy.to_client = lambda _: b""
+        with pytest.raises(BankUnavailable, match="timeout"), there.read("t") as reader:
+            reader.count(Memory, {})
+        proxy.to_client = bytes
     assert ids(there) == ["mem_t_000001"]
     there.close()
 

@@ -120,6 +120,7 @@ def found_json(found: SearchResult, *, explain: bool = True) -> dict[str, Any]:
         "embedder": found.embedder,
         "profile": found.profile,
         "not_yet_indexed": found.not_yet_indexed,
+        "index_away": found.index_away,
     }
 
 

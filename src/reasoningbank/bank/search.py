@@ -75,11 +75,10 @@ def search(
 
     if asked.rerank:
         return _search_reranked(context, engine, learning, asked, chosen)
-    found = engine.using(
+    found = engine.searching(
         lambda searcher: searcher.search(
             asked, tenant=context.tenant, namespace=context.namespace, noted=asked.noted, choice=chosen
-        ),
-        follows=True,
+        )
     )
     if asked.noted:
         return found
@@ -106,7 +105,7 @@ def _search_reranked(
         hits = searcher.show(asked, order.hits[: asked.limit], context.tenant, choice)
         return replace(found, memories=hits, reranked_by=order.by, tokens_used=sum(hit.tokens for hit in hits))
 
-    return engine.using(look, follows=True)
+    return engine.searching(look)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,12 @@ class SearchEngine(Protocol):
         """
         ...
 
+    def searching(self, use: Callable[[Searcher], T]) -> T:
+        """As `using` of what follows the feed; while the engine that keeps the index is away, with a searcher that goes
+        by the words of the newest records.
+        """
+        ...
+
     @property
     def is_open(self) -> bool:
         """Whether an index is open here already."""

@@ -67,6 +67,9 @@ class NoSearch:
         del use, follows
         raise StoreError("Searching cannot be a part of another transaction.")
 
+    def searching(self, use: Callable[[Any], T]) -> NoReturn:
+        self.using(use)
+
     def reindex(
         self, embedder: str | None, dimension: int | None, progress: Any, engine: str | None = None
     ) -> NoReturn:

@@ -119,7 +119,7 @@ def tell_rest(terminal: Terminal, found: SearchResult, namespace: str, *, nothin
         terminal.tell(f"{_nothing(found, namespace)}{others}")
     if rest := left_out(found, _LEFT_OUT):
         terminal.tell(f"Left out: {', '.join(rest)}.")
-    if found.not_yet_indexed:
+    if found.not_yet_indexed and not found.index_away:
         terminal.tell(
             f"{figures.counted(found.not_yet_indexed, 'change')} not indexed yet: until then only words find what is "
             "new, or nothing does."

@@ -73,6 +73,10 @@ class BankReplaced(BankUnavailable):
     pass
 
 
+class IndexUnavailable(BankUnavailable):
+    """The engine that keeps the index does not answer; the records are there."""
+
+
 class BankBusy(StoreError):
     exit_code = 6
 

@@ -142,6 +142,8 @@ class SearchResult:
     """The language model that ordered the hits, if one was asked and answered."""
     not_yet_indexed: int
     """Changes and vectors that the index still owes; 0 means that everything stored could be found."""
+    index_away: bool = False
+    """True when the engine of the index does not answer: these were found by words, among the newest memories."""
 
     def __iter__(self) -> Iterator[Recalled]:
         return iter(self.memories)

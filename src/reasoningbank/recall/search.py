@@ -75,8 +75,11 @@ class Searcher:
         experience: Experience | None = None,
         settings: SearchSettings = DEFAULTS.search,
         graph: SideIndex | None = None,
+        *,
+        index_away: bool = False,
     ) -> None:
         self.follower = follower
+        self._index_away = index_away
         self._store = follower.store
         self._index = follower.index
         self._embedder = follower.embedder
@@ -134,6 +137,7 @@ class Searcher:
             embedder=str(self._index.identity),
             profile=weights.name,
             not_yet_indexed=view.owed,
+            index_away=self._index_away,
         )
 
     def _begin(self, stack: ExitStack, query: Query, where: Filter) -> BegunSearch | None:

@@ -47,6 +47,8 @@ def silence(found: SearchResult, namespace: str, max_tokens: int | None = None) 
             f"{kept}, but not within {budget}, or helps against a failure that was not asked about (floor 0 shows it), "
             "or was kept back to learn what it is worth."
         )
+    if found.index_away:
+        return f"Nothing found in {where} by words among the newest; the index is away, so ask again later."
     if found.not_yet_indexed:
         return f"Nothing found yet in {where}: {counted(found.not_yet_indexed, 'change')} not indexed."
     return _left_out_entirely(found, where) if found.filtered_out else f"There is nothing to be found in {where} yet."

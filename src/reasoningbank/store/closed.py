@@ -46,6 +46,13 @@ def moved_to(rows: RowTransaction) -> str | None:
     return None
 
 
+def check_whole(rows: RowTransaction, location: object) -> None:
+    """Raise for half a bank, which is being filled or was left so by a kill."""
+    for (value,) in rows.scan(WHY_CLOSED):
+        if json.loads(value)[0] == _FILLING:
+            raise refusal(str(value), location)
+
+
 def check_open(found: Iterable[Row], location: object) -> None:
     """Raise for what `WHY_CLOSED` has found."""
     for (value,) in found:

@@ -11,14 +11,16 @@ Stages, and what a kill leaves in each:
 
 from __future__ import annotations
 
+import shlex
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from reasoningbank.core.errors import BankBusy, BankDamaged, Conflict, InvalidInput
 from reasoningbank.store import feed
 from reasoningbank.store.catching_up import NOTE, OWN_SETTINGS, Catching, CopyNote
-from reasoningbank.store.closed import close_as_moved, close_while_filling, moved_to, open_again
+from reasoningbank.store.closed import check_whole, close_as_moved, close_while_filling, moved_to, open_again
 from reasoningbank.store.row_copy import check_equal, count_all_rows, count_rows
 from reasoningbank.store.selection import Selection, equal
 from reasoningbank.store.tables import FEED, SETTINGS, TABLES, TOKENS, IfTaken
@@ -31,6 +33,8 @@ LITTLE_S = 1.0
 """What is brought over in so long is little: then writers may be kept waiting for it."""
 KEEP_WAITING_S = 10.0
 """Longer than this no writer waits; they go on, and it is tried again."""
+ANOTHER_WITHIN_S = 5.0
+"""How long it is waited for another process that moves one of both banks, or for the server to notice its end."""
 _MOST_ROUNDS = 12
 _TRIES = 3
 
@@ -90,6 +94,10 @@ class Migration:
             return Migrated(count_all_rows(rows), note is not None)
 
     def run(self) -> Migrated:
+        with _moving_alone(self._source, self._target):
+            return self._run()
+
+    def _run(self) -> Migrated:
         if self._is_done():
             return Migrated(0, went_on=False, was_done=True)
         gone_to = self._check_here()
@@ -117,6 +125,7 @@ class Migration:
     def _check_here(self) -> str | None:
         """Where the source was moved to, by a run that was killed before it could open the target; None: nowhere."""
         with self._source.read(None) as rows:
+            check_whole(rows, self._from)
             gone_to = moved_to(rows)
         if gone_to is not None and (gone_to != self._to or CopyNote.find(self._target) is None):
             raise InvalidInput(f"{self._from} was moved to {gone_to} already: name that bank.")
@@ -240,18 +249,34 @@ def undo(source: Engine, target: Engine | None, rewritten: Iterable[str]) -> Non
     that were `rewritten` there, and is closed.
     """
     place = str(source.info.location)
-    with source.read(None) as rows:
-        gone_to = moved_to(rows)
-        if gone_to is None:
-            raise InvalidInput(f"{place} was not moved: there is nothing to undo.")
-        if target is not None:
-            _close_unchanged(rows, target, place, rewritten)
 
     def reopen(written: RowTransaction) -> None:
         written.take_over()
         open_again(written)
 
-    source.write(None, reopen)
+    with _moving_alone(*([source] if target is None else [source, target])):
+        with source.read(None) as rows:
+            gone_to = moved_to(rows)
+            if gone_to is None:
+                raise InvalidInput(f"{place} was not moved: there is nothing to undo.")
+            if target is not None:
+                _close_unchanged(rows, target, place, rewritten)
+        source.write(None, reopen)
+
+
+@contextmanager
+def _moving_alone(*banks: Engine) -> Iterator[None]:
+    """While in the block no other process moves one of these banks: two that fill one place would empty it for each
+    other, even after one of them has opened it.
+    """
+    with ExitStack() as turns:
+        for bank in banks:
+            if not turns.enter_context(bank.turn("migrate", ANOTHER_WITHIN_S)):
+                raise BankBusy(
+                    f"{bank.info.location} is being moved by another process. Nothing was changed here: run it again "
+                    "when that is done."
+                )
+        yield
 
 
 def _close_unchanged(rows: RowTransaction, target: Engine, back_to: str, rewritten: Iterable[str]) -> None:
@@ -265,8 +290,9 @@ def _close_unchanged(rows: RowTransaction, target: Engine, back_to: str, rewritt
             check_equal(rows, written, there, settings_but={*OWN_SETTINGS, *rewritten})
         except BankDamaged:
             raise Conflict(
-                f"{there} has changed since it took over. 'reasoningbank migrate {there} {back_to}' brings the bank "
-                "back with what is new there; without it: name only the bank that was moved."
+                f"{there} has changed since it took over. `reasoningbank migrate {shlex.quote(there)} "
+                f"{shlex.quote(back_to)}` brings the bank back with what is new there; without it: name only the bank "
+                "that was moved."
             ) from None
         close_as_moved(written, back_to)
 

@@ -16,6 +16,7 @@ from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.ports import Damage, IndexInfo, Store
 from reasoningbank.wiring.index_choice import IndexChoice
 from reasoningbank.wiring.index_helper import IndexHelper
+from reasoningbank.wiring.index_or_words import IndexOrWords
 from reasoningbank.wiring.kept_builds import BuildsMaker
 from reasoningbank.wiring.searcher_in_force import SearcherInForce
 from reasoningbank.wiring.searcher_maker import SearcherMaker
@@ -56,6 +57,7 @@ class IndexEngine:
         self._builds = BuildsMaker(store, location, config)
         self._maker = SearcherMaker(store, config, policy, clock, replace(settings.search, holdout=holdout))
         self._searcher = SearcherInForce(store, self._choice, self._builds, self._maker)
+        self._index_or_words = IndexOrWords(self._searcher, self._choice, self._maker)
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -77,7 +79,11 @@ class IndexEngine:
 
     def using(self, use: Callable[[Searcher], T], *, follows: bool = False) -> T:
         with self._builds.faults():
-            return self._searcher.using(use, follows=follows)
+            return self._index_or_words.using_index(use, follows=follows)
+
+    def searching(self, use: Callable[[Searcher], T]) -> T:
+        with self._builds.faults():
+            return self._index_or_words.searching(use)
 
     def following(self, told: Callable[[int], None] | None) -> AbstractContextManager[Callable[[int], None] | None]:
         return IndexHelper(self._location, self._choice.in_force, self._policy, self._settings, told)

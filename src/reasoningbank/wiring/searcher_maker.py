@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reasoningbank.core.confidence import ConfidencePolicy, policies
 from reasoningbank.core.frozen import replace
@@ -20,6 +20,7 @@ from reasoningbank.wiring.kept_index import KeptIndex
 if TYPE_CHECKING:
     from reasoningbank.config import Config
     from reasoningbank.ports import Embedder, Index, Reader
+    from reasoningbank.recall.exposure_log import ShownLog
     from reasoningbank.recall.index_follower import Feed, Follower
     from reasoningbank.recall.search import Searcher
 
@@ -40,7 +41,7 @@ class SearcherMaker:
     ) -> None:
         self._store, self._config, self._clock, self._settings = store, config, clock, settings
         self.policy = policy
-        self._shown: Any = None
+        self._shown: ShownLog | None = None
         self._embedders: dict[EmbedderIdentity, Embedder] = {}
 
     def name_of(self, kept: KeptIndex) -> str:
@@ -50,7 +51,6 @@ class SearcherMaker:
 
     def make(self, kept: KeptIndex, builds: IndexBuilds, feed: Feed | None = None) -> Searcher:
         from reasoningbank.recall.experience import Experience, TaskFollower, has_tasks
-        from reasoningbank.recall.exposure_log import ShownLog
         from reasoningbank.recall.graph_index import GraphFollower, has_nodes
         from reasoningbank.recall.index_follower import Follower
         from reasoningbank.recall.search import Searcher
@@ -58,8 +58,6 @@ class SearcherMaker:
 
         name, identity = self.name_of(kept), kept.identity
         index = self.as_index(builds.open(name, identity, Follower.facet), Follower)
-        if self._shown is None:
-            self._shown = ShownLog(self._store)
 
         def embedder() -> Embedder:
             return self.embedder_of(identity)
@@ -80,12 +78,33 @@ class SearcherMaker:
 
         return Searcher(
             Follower(self._store, index, embedder, self.policy, feed=feed),
-            self._shown,
+            self._shown_log(),
             self._clock,
             Experience(beside(TASKS, TaskFollower, has_tasks)),
             self._settings,
             beside(GRAPH, GraphFollower, has_nodes),
         )
+
+    def make_without_index(self, identity: EmbedderIdentity) -> Searcher:
+        """A searcher for one search, by the words of the newest records: for as long as the index is away."""
+        from reasoningbank.recall.index_follower import Follower
+        from reasoningbank.recall.search import Searcher
+        from reasoningbank.recall.two_halves import TwoHalves
+        from reasoningbank.recall.words_at_hand import words_at_hand
+
+        def embedder() -> Embedder:
+            return self.embedder_of(identity)
+
+        index = TwoHalves(words_at_hand(self._store, embedder, identity), self._store, Follower)
+        follower = Follower(self._store, index, embedder, self.policy)
+        return Searcher(follower, self._shown_log(), self._clock, settings=self._settings, index_away=True)
+
+    def _shown_log(self) -> ShownLog:
+        from reasoningbank.recall.exposure_log import ShownLog
+
+        if self._shown is None:
+            self._shown = ShownLog(self._store)
+        return self._shown
 
     def embedder_of(self, identity: EmbedderIdentity) -> Embedder:
         if identity not in self._embedders:

@@ -296,7 +296,7 @@ def _index(status: Status, damaged: int) -> Check:
     if status.index is None:
         return Check.ok("index", "none yet; the first query builds it")
     if status.index.trouble:
-        away = "Nothing is searched until it is back; what is stored meanwhile is taken over then."
+        away = "Nothing is searched by meaning until it is back; what is stored meanwhile is taken over then."
         return Check.fail("index", f"{status.index.engine}: {status.index.trouble} {away}")
     if status.index.is_damaged:
         return Check.fail("index", "it cannot be read; the next query builds it again from the records")

@@ -76,8 +76,8 @@ def _tell_damage(damage: Sequence[Damage], terminal: Terminal) -> None:
         )
     if away:
         terminal.tell(
-            "So the index could not be looked at. Nothing is lost and storing goes on; nothing is searched until it is "
-            "back, and what is stored meanwhile is taken over then."
+            "So the index could not be looked at. Nothing is lost and storing goes on; nothing is searched by meaning "
+            "until it is back, and what is stored meanwhile is taken over then."
         )
 
 

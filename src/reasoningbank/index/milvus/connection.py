@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from reasoningbank.core.errors import BankUnavailable, InvalidInput, MissingExtra, StoreError
+from reasoningbank.core.errors import BankUnavailable, IndexUnavailable, InvalidInput, MissingExtra, StoreError
 from reasoningbank.forking import renew_in_child, unforked
 from reasoningbank.index.milvus.address import MilvusAddress
 from reasoningbank.index.milvus.shape import Abilities
@@ -34,7 +34,7 @@ _left_to_parents: list[Any] = []
 """Connections of a parent: closing one here would end it there."""
 
 
-class MilvusAway(BankUnavailable):
+class MilvusAway(IndexUnavailable):
     """There is no server to talk to."""
 
 
@@ -162,7 +162,7 @@ class MilvusConnection:
             )
         if isinstance(code, grpc.StatusCode) or code in (None, Status.CONNECT_FAILED) or _AWAY.search(said):
             # One slow answer is no reason to hang up on everybody else's.
-            kind = BankUnavailable if code is grpc.StatusCode.DEADLINE_EXCEEDED else MilvusAway
+            kind = IndexUnavailable if code is grpc.StatusCode.DEADLINE_EXCEEDED else MilvusAway
             return kind(
                 f"Milvus at {place} does not answer ({said}). Start it or wait until it does: what is stored meanwhile "
                 "is kept in the records and follows into the index by itself."

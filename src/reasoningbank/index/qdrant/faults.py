@@ -7,7 +7,15 @@ import httpx
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from reasoningbank.core.errors import BankBusy, BankDamaged, BankError, BankFull, BankReadOnly, BankUnavailable
+from reasoningbank.core.errors import (
+    BankBusy,
+    BankDamaged,
+    BankError,
+    BankFull,
+    BankReadOnly,
+    BankUnavailable,
+    IndexUnavailable,
+)
 
 FAULTS = (ResponseHandlingException, UnexpectedResponse, ResourceExhaustedResponse, grpc.RpcError)
 _CUT_OFF = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
@@ -38,7 +46,9 @@ def fault_of(error: Exception, index: str, *, writes: bool) -> BankError:
     status, said = _status(error), _words(error)
     if status is None:
         why = "within its deadline" if _is_late(error) else f"({said})"
-        return BankUnavailable(f"{index} does not answer {why}. Start it, or wait. {_LATER}")
+        # A certificate that nobody trusts does not get better by waiting.
+        kind = BankUnavailable if "CERTIFICATE" in said else IndexUnavailable
+        return kind(f"{index} does not answer {why}. Start it, or wait. {_LATER}")
     if status in (401, 403):
         return _refusal(index, is_write=writes and status == 403)
     if status in (400, 404, 409, 422):
@@ -48,7 +58,7 @@ def fault_of(error: Exception, index: str, *, writes: bool) -> BankError:
         return BankBusy(f"{index} has too much to do; try again.")
     if "no space" in said.lower() or "disk" in said.lower():
         return BankFull(f"{index} has no room ({said}). Make room there. {_LATER}")
-    return BankUnavailable(f"{index} answers with an error ({status}: {said}). {_LATER}")
+    return IndexUnavailable(f"{index} answers with an error ({status}: {said}). {_LATER}")
 
 
 def local_fault_of(error: Exception, index: str) -> BankError:

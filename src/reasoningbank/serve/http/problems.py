@@ -18,6 +18,7 @@ from reasoningbank.core.errors import (
     Conflict,
     EmbedderError,
     ImportRejected,
+    IndexUnavailable,
     InvalidInput,
     MissingExtra,
     NotFound,
@@ -97,6 +98,13 @@ _ANSWERS: tuple[tuple[type[BankError], int, str, str | None, Headers], ...] = (
     (BankMoved, 503, "read_only", "This bank was moved to {place}: tell whoever runs this server.", ()),
     (BankReadOnly, 503, "read_only", "This bank can be read and not be written.", ()),
     (BankDamaged, 500, "damaged", "A record does not match its checksum: tell whoever runs this server.", ()),
+    (
+        IndexUnavailable,
+        503,
+        "unavailable",
+        "The index cannot be reached; stores and reads go on: try again.",
+        _RETRY,
+    ),
     (StoreError, 503, "unavailable", "The bank cannot be used right now: try again.", _RETRY),
     (BankError, 500, "internal", _FAULT, ()),
 )

@@ -355,6 +355,10 @@ COMPONENTS: dict[str, Schema] = {
             **COUNT,
             "description": "Changes that the index still owes: until it has them, only words find what is new.",
         },
+        index_away={
+            **FLAG,
+            "description": "The index cannot be reached: these were found by words, among the newest memories.",
+        },
     ),
     "Consolidated": out(
         run=NULL_TEXT,

@@ -15,6 +15,7 @@ from reasoningbank.core.errors import (
     BankMoved,
     BankReadOnly,
     EmbedderError,
+    IndexUnavailable,
     StoreError,
 )
 
@@ -28,6 +29,10 @@ _STORE: tuple[tuple[type[BankError], str], ...] = (
     (BankReadOnly, "This bank can only be read. Go on without storing, and tell the user."),
     (BankFull, "The disk is full and nothing was stored. Tell the user; searching still works."),
     (BankDamaged, "A record of the bank is damaged. Tell the user to run 'reasoningbank verify'."),
+    (
+        IndexUnavailable,
+        "The index cannot be reached; storing goes on. Tell the user to run 'reasoningbank doctor'.",
+    ),
     (StoreError, "The bank cannot be used right now. Tell the user to run 'reasoningbank doctor'."),
 )
 """Messages of the store name files of this machine, so these stand in for them."""
