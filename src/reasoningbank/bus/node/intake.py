@@ -69,7 +69,7 @@ class Intake:
         if until > now:
             raise _EntryRefusal(code, entry, place)
         # First of all: nobody may bring what is refused upon others by writing under their names.
-        verify_entry(entry)
+        verify_entry(entry, raw)
         try:
             chain = self._state.rights.check(entry, self._state.now_ms(now))
             self._check_namespace(entry)
@@ -148,7 +148,9 @@ class Intake:
         self._erase(arrivals)
         try:
             self._state.log.add(
-                [arrival.entry for arrival in arrivals], spent=[spend for group in spends for spend in group]
+                [arrival.entry for arrival in arrivals],
+                encoded=[arrival.encoded for arrival in arrivals],
+                spent=[spend for group in spends for spend in group],
             )
         except BusRefusal as refusal:
             # Another process has spent the rest meanwhile: all of it comes again, and is counted again.
