@@ -79,7 +79,9 @@ class BusNode:
         self.key = key
         self.rights = rights
         rng = Random(seed)  # noqa: S311 - chooses peers and moments, no secrets
-        self._state = NodeState(own=key.public, rights=rights, log=log, settings=settings, rng=rng, now_ms=now_ms)
+        self._state = NodeState(
+            own=key.public, rights=rights, log=log, settings=settings, rng=rng, now_ms=now_ms, heed=heed
+        )
         incarnation = int(log.state(INCARNATION) or b"0") + 1
         log.keep_state({INCARNATION: b"%d" % incarnation})
         self.members = BusMembers(key.public, settings, incarnation, rng, self._state.is_known)
@@ -89,7 +91,6 @@ class BusNode:
         self._reconciling = Reconciling(self._state, self._fetching, self._intake)
         self._asking = Asking(self._state)
         self._dialling = Dialling(self._state, self.members)
-        self._heed = heed
         self._run = rng.randbytes(16)
         """Tells this run of the node from another machine that has the same key."""
         self._next_round = 0.0
@@ -188,9 +189,8 @@ class BusNode:
         else:
             peer.heard = now
             self.members.hear(peer.key, now)
-            if self._heed is not None and isinstance(frame, EntryBatch | Want | Ask):
-                decided = self._heed(now)
-                self._state.effects.extend(decided)
+            if isinstance(frame, EntryBatch | Want | Ask):
+                self._state.heed(now)
                 if peer.key not in self._state.peers:
                     return
             self._handlers[type(frame)](peer, channel, frame, now)
