@@ -274,6 +274,8 @@ class BusNode:
 
     def _on_refusal(self, peer: Peer, channel: int, refusal: Refusal, now: float) -> None:
         peer.counts[f"refused_{refusal.code}" if refusal.code in SENTENCES else "refused_other"] += 1
+        if refusal.code == "key_twice":
+            peer.second_told = now
         self._asking.on_refusal(peer, channel, refusal)
         if self._fetching.is_asked(peer, channel):
             self._fetching.end(peer, channel, None, now)
@@ -319,6 +321,13 @@ class BusNode:
                 self._asking.give_up(peer)
                 self._state.close(peer, "revoked")
                 self.members.unlink(peer.key, now)
+        return self._effects()
+
+    def tell_of_second(self, peer: bytes, now: float) -> list[Effect]:
+        """Tell a peer that another machine with its key was turned away."""
+        present = self._state.peers.get(peer)
+        if present is not None and present.greeted and present.refusals_allowed.take(1, now):
+            self._state.send(present, Refusal("key_twice", SENTENCES["key_twice"]))
         return self._effects()
 
     def set_peers(self, peers: tuple[tuple[str, bytes | None], ...]) -> None:
@@ -405,6 +414,7 @@ class BusNode:
             connected=linked is not None and linked.greeted,
             seconds_since_heard=now - heard if heard > -1e9 else None,
             seconds_since_reconciled=now - peer.reconciled if peer and peer.reconciled > -1e9 else None,
+            seconds_since_second=now - peer.second_told if peer and peer.second_told > -1e9 else None,
             lacks=peer.lacks if peer else 0,
             behind=peer.behind if peer else 0,
             clock_ahead_ms=peer.clock_ahead_ms if peer else 0,

@@ -73,6 +73,8 @@ class Peer:
         """What we refused of it, by code."""
         self.refuses_ours: Counter[str] = Counter()
         """What it refused of our own, by code."""
+        self.second_told = -1e9
+        """When it said that another machine came to it with our key."""
         self.unhelpful_until = 0.0
         """It did not give what it said that it has; until then it is asked for nothing."""
         self._refuses: OrderedDict[bytes, float] = OrderedDict()
