@@ -67,6 +67,10 @@ class _Echo:
         del address
         return [Send(peer, CONTROL, encode_frame(Hello((1, 1), self.key.public)))]
 
+    def tell_of_second(self, peer: bytes, now: float) -> list[Effect]:
+        del peer, now
+        return []
+
     def disconnected(self, peer: bytes, now: float) -> list[Effect]:
         return []
 

@@ -42,6 +42,16 @@ def test_whoever_comes_later_gets_all_that_was_written_before():
     assert simulation.run(30, until=lambda: len(late.ids) == 700) is not None
 
 
+def test_a_peer_that_answers_late_is_heard_and_not_shut_out():
+    simulation = Simulation(2, seed=2, weather=Weather(least_delay=2.5, most_delay=3.0))
+    one, late = simulation.hosts
+    simulation.crash(late)
+    simulation.write(one, 8_000)
+    simulation.start(late)
+    assert simulation.run(120, until=lambda: len(late.ids) == 8_000) is not None
+    assert not late.node.status(simulation.now).refused
+
+
 def test_two_halves_that_wrote_for_themselves_join_without_loss():
     simulation = Simulation(6, seed=4)
     simulation.settle()

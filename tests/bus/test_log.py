@@ -15,6 +15,7 @@ from reasoningbank.bus.authority.metering import fitting, make_spend, period_of,
 from reasoningbank.bus.authority.rights import Rights
 from reasoningbank.bus.log import durable
 from reasoningbank.bus.log.durable import DurableLog
+from reasoningbank.bus.ports import LogChanged
 from reasoningbank.bus.wire.entry import encode_entry, entry_id, place_of
 from reasoningbank.bus.wire.refusals import BusRefusal
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankReplaced, BankTooNew, StoreError
@@ -50,12 +51,46 @@ def test_entries_are_kept_once_in_the_order_in_which_they_came(log: DurableLog):
     assert log.encoded("team/other", places) == []
 
 
+def test_many_are_asked_for_at_once_and_answered_as_one_by_one(log: DurableLog):
+    written = [entry(OFFICE, number=number) for number in range(1_200)]
+    by_author = entry(OFFICE, number=3, kind="erased", body=b"", namespace="team/other")
+    elsewhere = entry(LAPTOP, kind="erased", body=b"", namespace="team/other", record=written[700].record)
+    there = entry(LAPTOP, kind="erased", body=b"", record=written[1_100].record)
+    every = [*written, by_author, elsewhere, there]
+    log.add(every, encoded=list(map(encode_entry, every)))
+    log.erase((), [written[900].record])
+    asked = [(one.record, one.namespace) for one in written]
+    assert log.erased(asked) == {asked[number] for number in (3, 900, 1_100)}
+    assert log.erased(asked) == {one for one in asked if log.erased([one])}
+    assert log.erased([(written[700].record, "team/other")]) == {(written[700].record, "team/other")}
+    kept = {f"name {number}": b"%d" % number for number in range(1_200)}
+    log.keep_state({**kept, "name 7": None})
+    del kept["name 7"]
+    assert log.states([*kept, "name 7", "nobody's"]) == kept
+
+
+def test_what_was_judged_before_somebody_else_wrote_is_not_added(log: DurableLog, tmp_path: Path):
+    first, second = entry(OFFICE, number=1), entry(OFFICE, number=2)
+    judged_by = log.change_number()
+    assert log.add([first], if_still=judged_by) == [first]
+    with DurableLog(tmp_path / "bus") as other:
+        other.keep_state({"a": b"decision"})
+    with pytest.raises(LogChanged):
+        log.add([second], if_still=judged_by)
+    assert [kept for _, kept in log.after(0, 10)] == [first]
+    assert log.add([second], if_still=log.change_number()) == [second]
+
+
 def test_an_entry_signed_twice_is_one(log: DurableLog, monkeypatch: pytest.MonkeyPatch):
     first = entry(OFFICE)
     # Whoever signs with chance in it makes another signature of the same bytes.
     again = type(first)(*(*(getattr(first, name) for name in first.__struct_fields__[:-1]), bytes(64)))
     assert log.add([first]) == [first]
     assert log.add([again]) == []
+    other = entry(OFFICE, number=1)
+    twice = type(other)(*(*(getattr(other, name) for name in other.__struct_fields__[:-1]), bytes(64)))
+    [kept] = log.add([other, twice])
+    assert kept.signature == other.signature
 
 
 def test_what_was_added_counted_and_remembered_is_there_after_a_restart(tmp_path: Path):

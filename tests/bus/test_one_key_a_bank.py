@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -10,7 +13,10 @@ from reasoningbank import ReasoningBank
 from reasoningbank.bus import Bus
 from reasoningbank.bus.service import running_node
 from reasoningbank.core.errors import Conflict
-from tests.bus.laptops import Laptop
+from reasoningbank.core.types import DEFAULT_TENANT
+from reasoningbank.store.postgres.opening import TURNS, lock_number
+from tests.bus.laptops import Laptop, until
+from tests.postgres_server import Server
 
 
 def test_a_bank_that_comes_to_another_machine_without_its_key_gets_no_second_one_unless_that_is_lost(tmp_path):
@@ -49,3 +55,59 @@ def test_two_machines_that_share_a_bank_have_one_key_and_one_of_them_the_node(tm
             raise AssertionError
         with running_node(other, None) as node:
             assert not node.ended.done()
+
+
+@contextmanager
+def holder_of_the_node(server: Server) -> Iterator[Callable[[], int]]:
+    """Gives the server's process that holds the turn at being the node, 0 if none does."""
+    asked = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = %s AND objid = %s"
+    with server.raw() as raw:
+        yield lambda: (raw.execute(asked, node_lock()).fetchone() or (0,))[0]
+
+
+def node_lock() -> tuple[int, int]:
+    return TURNS, lock_number(f"shared\0bus-up-{DEFAULT_TENANT}") & 0xFFFFFFFF
+
+
+def test_a_node_whose_connection_broke_is_the_one_node_again(tmp_path, monkeypatch, postgres, postgres_url):
+    monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "one"))
+    with (
+        Laptop(postgres_url) as one,
+        holder_of_the_node(postgres) as holder,
+        postgres.raw("postgres") as admin,
+        one.up() as node,
+    ):
+        before = holder()
+        assert before
+        admin.execute("SELECT pg_terminate_backend(%s)", (before,))
+        until(lambda: holder() not in (0, before), "that it is the node again")
+        assert not node.ended.done()
+        one.learn("after that")
+        until(lambda: one.bus.status().shared == 1, "that it goes on")
+
+
+def test_a_node_whose_place_another_machine_took_meanwhile_stops_and_says_so(
+    tmp_path, monkeypatch, postgres, postgres_url
+):
+    monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "one"))
+    with (
+        Laptop(postgres_url) as one,
+        holder_of_the_node(postgres) as holder,
+        postgres.raw("postgres") as admin,
+        postgres.raw() as elsewhere,
+        ThreadPoolExecutor(1) as runner,
+        ExitStack() as up,
+    ):
+        node = up.enter_context(one.up())
+        before = holder()
+        assert before
+        lock = (TURNS, lock_number(f"shared\0bus-up-{DEFAULT_TENANT}"))
+        waiting = runner.submit(elsewhere.execute, "SELECT pg_advisory_lock(%s::int, %s::int)", lock)
+        in_line = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND classid = %s"
+        until(lambda: admin.execute(in_line, (TURNS,)).fetchone() == (1,), "that another waits to be the node")
+        admin.execute("SELECT pg_terminate_backend(%s)", (before,))
+        waiting.result(60)
+        until(node.ended.done, "that the node stops")
+        until(lambda: "another machine runs its bus" in one.bus.status().trouble, "that the status tells of it")
+        with pytest.raises(Conflict, match="another machine runs its bus since: this node stops"):
+            up.close()

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bus import Bus, service
+from reasoningbank.bus.node import intake
 from reasoningbank.bus.views import PeerView
+from reasoningbank.bus.wire.entry import verify_entry
 from tests.bus.laptops import Laptop, befriend, until
 
 pytest.importorskip("qh3")
@@ -51,6 +53,26 @@ def test_what_comes_after_a_revocation_is_not_taken_however_seldom_the_node_look
             until(lambda: anna.bus.status().shared == 2, "the second entry")
     assert taken_at(ben) == 1
     assert ben.titles() == set()
+
+
+def test_a_batch_in_hand_while_its_author_is_revoked_is_not_kept(anna, ben, monkeypatch):
+    decided = []
+
+    def revoke_amid(entry, *rest):
+        if entry.author == anna.bus.key.public and entry.kind == "memory" and not decided:
+            decided.append(entry)
+            with Bus.open(ben.bank) as elsewhere:
+                elsewhere.revoke(anna.key)
+        verify_entry(entry, *rest)
+
+    monkeypatch.setattr(intake, "verify_entry", revoke_amid)
+    anna.learn("in hand")
+    with ben.up(HERE) as running:
+        anna.bus.add_peer(running.listen, ben.key, name="ben")
+        with anna.up_elsewhere():
+            until(lambda: peer_at(ben, anna).problem == f"We ended the connection: {REASON}", "what ben says")
+    assert decided
+    assert taken_at(ben) == 0
 
 
 def test_a_revocation_amid_a_stream_ends_it_and_both_sides_say_why(anna, ben):

@@ -50,13 +50,32 @@ def bind_key(bank: Bank, fingerprint: str, *, anew: bool = False) -> None:
         bank.context.store.set_setting(_name(bank), fingerprint)
 
 
+class NodeElsewhere(Conflict):
+    """Another machine runs the node of this bank."""
+
+
 @contextmanager
 def only_node(bank: Bank) -> Iterator[None]:
     """Be the one node of a bank, also among machines that share it."""
-    with bank.context.store.turn(f"bus-up-{bank.tenant}", _WAIT_S) as is_mine:
+    with bank.context.store.turn(_turn(bank), _WAIT_S) as is_mine:
         if not is_mine:
-            raise Conflict("The bus of this bank is up already on another machine: a bank has one node at a time.")
+            raise NodeElsewhere("The bus of this bank is up already on another machine: a bank has one node at a time.")
         yield
+
+
+def stay_only_node(bank: Bank) -> None:
+    """Make sure of it while the node is up: with a broken connection the turn is gone, and is taken again. Raises if
+    another machine was there before.
+    """
+    if not bank.context.store.renew_turn(_turn(bank)):
+        raise NodeElsewhere(
+            "The connection to the bank broke, and another machine runs its bus since: this node stops, since a bank "
+            "has one node at a time."
+        )
+
+
+def _turn(bank: Bank) -> str:
+    return f"bus-up-{bank.tenant}"
 
 
 def _name(bank: Bank) -> str:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from reasoningbank.bus.bank_key import NodeElsewhere, stay_only_node
 from reasoningbank.bus.exchange.applying import Applier
 from reasoningbank.bus.exchange.publishing import Publisher
 from reasoningbank.bus.home import BusHome
@@ -26,6 +27,8 @@ SETTLE_S = 0.2
 """What comes is applied when nothing more came for so long."""
 LONGEST_POURING_S = 5.0
 """What keeps coming is applied meanwhile after so long."""
+STAY_S = 1.0
+"""How often it is made sure that no other machine runs the node of this bank."""
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 60.0
 END_WITHIN_S = 30.0
@@ -47,6 +50,7 @@ class BankThread:
         self._stopping = threading.Event()
         self._ended: Future[None] | None = None
         self._pause_s = 0.0
+        self._stayed_at = time.monotonic()
         self.trouble = ""
         """Why the bank cannot be worked on now; "" when it can."""
         self._are_rights_old = False
@@ -92,13 +96,22 @@ class BankThread:
         with self._bus.bank.context.store.listen(self._woken.set):
             while not self._stopping.is_set():
                 try:
+                    self._stay()
                     self._work()
                     self._pause_s, self.trouble = 0.0, ""
+                except NodeElsewhere:
+                    raise
                 except BankError as error:
                     self._rest(error)
                 self._stopping.wait(self._pause_s)
                 self._woken.wait(SETTLE_S if self._is_pouring() else LOOK_S)
                 self._woken.clear()
+
+    def _stay(self) -> None:
+        """Nothing is signed or applied here once another machine runs the node."""
+        if self._pause_s or time.monotonic() - self._stayed_at >= STAY_S:
+            stay_only_node(self._bus.bank)
+            self._stayed_at = time.monotonic()
 
     def _work(self) -> None:
         """Whatever there is to do in each direction."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, TypedDict, Unpack
 
 from reasoningbank.bus.authority.metering import Spend
 from reasoningbank.bus.wire.entry import Entry, RecordName
@@ -20,17 +20,35 @@ def unwanted_state(name: RecordName) -> str:
     return f"unwanted {name.author.hex()} {name.id}"
 
 
+class AddedWith(TypedDict, total=False):
+    """What goes into the log with entries, or is known of them."""
+
+    encoded: Sequence[bytes]
+    """Their bytes, where they are at hand."""
+    spent: Sequence[Spend]
+    state: Mapping[str, bytes | None]
+    if_still: int | None
+    """The `change_number` by which they were judged."""
+
+
+class LogChanged(Exception):
+    """Somebody else wrote to the log: what was judged by what stood there must be judged anew."""
+
+
 class EntryLog(Protocol):
     """Every entry that this node has, what was spent, and what is remembered from one start to the next; durable."""
 
-    def add(
-        self, entries: Sequence[Entry], *, spent: Sequence[Spend] = (), state: Mapping[str, bytes | None] | None = None
-    ) -> list[Entry]:
+    def add(self, entries: Sequence[Entry], **also: Unpack[AddedWith]) -> list[Entry]:
         """Keep entries, with what they spend and any state, in one transaction; durable on return. Gives the new ones.
 
         Those that are known, or that an erasure reaches, are left out with what they would spend. An erasure takes the
-        entries of its record that it reaches away with it. Raises `BusRefusal("cap_spent")` with nothing written.
+        entries of its record that it reaches away with it. Raises with nothing written: `BusRefusal("cap_spent")`, and
+        `LogChanged` if somebody else wrote since.
         """
+        ...
+
+    def reached(self, erasures: Sequence[Entry]) -> list[Standing]:
+        """Where the entries stand that these erasures reach."""
         ...
 
     def erase(self, erasures: Sequence[Entry], unwanted: Sequence[RecordName] = ()) -> list[Standing]:
@@ -60,6 +78,10 @@ class EntryLog(Protocol):
         ...
 
     def state(self, name: str) -> bytes | None: ...
+
+    def states(self, names: Iterable[str]) -> dict[str, bytes]:
+        """Those of the values that are remembered, by their names: many at once."""
+        ...
 
     def keep_state(self, values: Mapping[str, bytes | None]) -> None:
         """Remember values under their names, durably; None forgets one."""

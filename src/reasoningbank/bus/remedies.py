@@ -32,6 +32,7 @@ _OF_THEIRS: Mapping[str, str] = MappingProxyType(
         "erased": "Nothing needs to be done: it stays erased.",
         "over_limit": _NOTHING,
         "replayed": _NOTHING,
+        "key_twice": "Two machines must not use one key at once: give one of them a key of its own.",
         "shut_out": "It may come back in ten minutes; if it goes on, update it, or `reasoningbank bus revoke {who}`.",
         **dict.fromkeys(
             ("malformed", "too_long", "not_authenticated", "signature", "wrong_tenant", "replayed_early"), _FAULTY

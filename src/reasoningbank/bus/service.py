@@ -8,6 +8,7 @@ is shared) is noticed within a fraction of a second.
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import signal
 import threading
@@ -31,7 +32,7 @@ from reasoningbank.bus.node.settings import NodeSettings
 from reasoningbank.bus.quic.endpoint import BusEndpoint
 from reasoningbank.bus.refusal_log import RefusalLog
 from reasoningbank.bus.revoked_peers import barred_peers, revoke_again
-from reasoningbank.bus.running_state import being_up, say
+from reasoningbank.bus.running_state import being_up, last_said, say
 from reasoningbank.bus.status import describe_node, refusal_view
 from reasoningbank.bus.wire.entry import OF_AUTHORITY
 from reasoningbank.bus.wire.refusals import BusRefusal
@@ -43,6 +44,7 @@ SAY_S = 1.0
 START_WITHIN_S = 30.0
 STOP_WITHIN_S = 30.0
 _SEARCHERS = 2
+_log = logging.getLogger("reasoningbank.bus")
 
 
 class RunningNode:
@@ -80,10 +82,15 @@ class RunningNode:
         self._started.result(START_WITHIN_S)
 
     def _note_end(self, ended: Future[None]) -> None:
+        error = ended.exception()
+        if error is None:
+            return
         if not self._started.done():
-            error = ended.exception()
-            if error is not None:
-                self._started.set_exception(error)
+            self._started.set_exception(error)
+        else:
+            # Whoever runs it may hear of it late: a server goes on without.
+            _log.error("the bus is down: %s", error)
+            say(self._bus.folder, {**last_said(self._bus.folder), "trouble": f"The bus is down. {error}"})
 
     def stop(self) -> None:
         """End it: what came is worked on, what was asked for is delivered. Raises if it went down by itself."""
@@ -108,11 +115,13 @@ class RunningNode:
         try:
             await self._watch()
         finally:
-            await asyncio.to_thread(bank.stop)
-            await self._endpoint.stop()
-            # What came with the last frames is durable in the log, and is applied at the next start.
-            await asyncio.to_thread(self._searchers.shutdown)
-            self._log.close()
+            try:
+                await asyncio.to_thread(bank.stop)
+            finally:
+                await self._endpoint.stop()
+                # What came with the last frames is durable in the log, and is applied at the next start.
+                await asyncio.to_thread(self._searchers.shutdown)
+                self._log.close()
 
     def _make_node(self) -> BusNode:
         # The node's clock is the loop's; wall-clock time is reckoned from the bank's, so that both agree.

@@ -86,6 +86,7 @@ def _describe_peer(peer: PeerStatus, now_s: float) -> dict[str, Any]:
         "received": peer.counts.get("entries_in", 0),
         "refused": dict(peer.refused),
         "refuses": dict(peer.refuses),
+        "second_at": None if peer.seconds_since_second is None else now_s - peer.seconds_since_second,
     }
 
 
@@ -191,13 +192,21 @@ def _problem(peer: KnownPeer, heard: Mapping[str, Any], said: Mapping[str, Any])
     if not heard.get("connected"):
         failed: str = said.get("failures", {}).get(peer.address, "")
         return failed or said.get("ends", {}).get(peer.key.hex(), "")
-    second_at = said.get("second_machines", {}).get(peer.key.hex())
-    if second_at is not None and said["at"] - second_at < SECOND_MACHINE_S:
+    if _is_recent(heard.get("second_at"), said):
+        return (
+            "It turned another machine away that came with the key of this bank. Two machines must not use one key at "
+            "once: on the other one, move the folder bank.db.bus away, then `reasoningbank bus init`."
+        )
+    if _is_recent(said.get("second_machines", {}).get(peer.key.hex()), said):
         return (
             "Another machine with the same key was turned away while this one is connected; what it has comes when "
             "this one goes. Give it a key of its own: move its folder bank.db.bus away, then `reasoningbank bus init`."
         )
     return ""
+
+
+def _is_recent(second_at: float | None, said: Mapping[str, Any]) -> bool:
+    return second_at is not None and said["at"] - second_at < SECOND_MACHINE_S
 
 
 def _state(heard: Mapping[str, Any], *, is_up: bool) -> str:

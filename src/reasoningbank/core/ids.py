@@ -24,6 +24,8 @@ _HALF_MASK = (1 << 40) - 1
 
 
 _TIME_SHIFTS = range(120, _RANDOM_BITS - 1, -10)
+_HIGH_SHIFTS = range(40, -1, -10)
+"""Of what stands above those bits."""
 
 
 def _letters(number: int, shifts: range = range(120, -1, -10)) -> str:
@@ -95,4 +97,5 @@ def ending(record_id: str) -> str:
 def derived_id(prefix: str, identity: str) -> str:
     """The same id for the same thing, whenever and wherever it is made."""
     digest = blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    return f"{prefix}_{_letters(int.from_bytes(digest, 'big') & ((1 << 128) - 1))}"
+    high, low = int.from_bytes(digest[:6], "big"), int.from_bytes(digest[6:], "big")
+    return f"{prefix}_{_letters(high, _HIGH_SHIFTS)}{_random_letters(low)}"

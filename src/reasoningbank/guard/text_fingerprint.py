@@ -118,9 +118,18 @@ def marks_of(memory: Memory) -> Sequence[int]:
 
 def _marks_in_a_row(memory: Memory) -> set[int]:
     """By the whole and by the content alone, so that another headline makes no other text of it."""
-    own = shingles(memory.content)
-    whole = shingles(f"{memory.title}\n{memory.description}\n{memory.content[:_SEAM_CHARS]}")
-    return _thin(own) | _thin(whole)
+    head = f"{memory.title}\n{memory.description}\n"
+    whole = shingles(f"{head}{memory.content[:_SEAM_CHARS]}")
+    own = _own_part(whole, head, memory.content)
+    return _thin(shingles(memory.content) if own is None else own) | _thin(whole)
+
+
+def _own_part(whole: list[int], head: str, content: str) -> list[int] | None:
+    """The shingles of a short plain content from those of the whole, at the end of which they stand: most are short."""
+    if len(content) > _SEAM_CHARS or not content.isascii() or not head.isascii():
+        return None
+    own = whole[len(_words(head)) :]
+    return own or None
 
 
 def _bare(plain: str) -> list[str]:

@@ -102,6 +102,10 @@ class Engine(Protocol):
         """
         ...
 
+    def renew_turn(self, name: str) -> bool:
+        """Whether a turn that was taken here is still ours, perhaps because it was taken again."""
+        ...
+
     def salvage(self, table: Table, ids: Sequence[str]) -> list[Row]:
         """The rows of any tenant that can be read at all; damaged ones are passed over."""
         ...

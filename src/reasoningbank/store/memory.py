@@ -288,6 +288,9 @@ class MemoryEngine:
     def turn(self, name: str, wait_s: float) -> AbstractContextManager[bool]:
         return self._tables.turns.take(name, wait_s)
 
+    def renew_turn(self, name: str) -> bool:
+        return self._tables.turns.is_taken(name)
+
     def salvage(self, table: Table, ids: Sequence[str]) -> list[Row]:
         return self.scan(Selection(table, table.written, any_of("id", ids)))
 

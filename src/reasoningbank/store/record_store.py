@@ -67,6 +67,9 @@ class RecordStore:
     def turn(self, name: str, wait_s: float) -> AbstractContextManager[bool]:
         return self.engine.turn(name, wait_s)
 
+    def renew_turn(self, name: str) -> bool:
+        return self.engine.renew_turn(name)
+
     def unscoped(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
         return feed.unscoped(self.engine, kind, ids)
 

@@ -32,6 +32,10 @@ class ThreadTurns:
             if granted:
                 lock.release()
 
+    def is_taken(self, name: str) -> bool:
+        """Such a turn is lost by nobody who has it."""
+        return self._locks[name].locked()
+
 
 class FileTurns:
     """A file is there only while somebody has its turn, or wants it."""
@@ -39,14 +43,18 @@ class FileTurns:
     def __init__(self, beside: Path) -> None:
         """What the names of all these files begin with."""
         self._beside = beside
-        self._held: set[int] = set()
+        self._held: dict[int, str] = {}
         renew_in_child(self._leave_to_parent)
 
     def _leave_to_parent(self) -> None:
         """Closing it lets go of nothing there; keeping it open would hold it after the parent's end."""
-        held, self._held = self._held, set()
+        held, self._held = self._held, {}
         for descriptor in held:
             os.close(descriptor)
+
+    def is_taken(self, name: str) -> bool:
+        """By this process: the kernel takes it from nobody who lives."""
+        return name in self._held.values()
 
     @contextmanager
     def take(self, name: str, wait_s: float) -> Iterator[bool]:
@@ -55,12 +63,12 @@ class FileTurns:
         if descriptor is None:
             yield False
             return
-        self._held.add(descriptor)
+        self._held[descriptor] = name
         try:
             yield True
         finally:
             if descriptor in self._held:
-                self._held.remove(descriptor)
+                del self._held[descriptor]
                 with suppress(OSError):
                     path.unlink()
                 os.close(descriptor)

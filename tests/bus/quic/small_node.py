@@ -53,6 +53,10 @@ class SmallNode:
         self.connections.append(peer)
         return [Send(peer, CONTROL, encode_frame(hello_of(self.key)))]
 
+    def tell_of_second(self, peer: bytes, now: float) -> list[Effect]:
+        del peer, now
+        return []
+
     def disconnected(self, peer: bytes, now: float) -> list[Effect]:
         self.partings.append(peer)
         return []

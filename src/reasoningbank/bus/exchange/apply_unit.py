@@ -37,8 +37,8 @@ class UnitSetting:
 
     own: bytes
     default: PeerTrust
-    lookup: Callable[[str], KnownRecord | None]
-    """What the bus knows of a record."""
+    lookup: Callable[[Iterable[str]], Mapping[str, KnownRecord]]
+    """What the bus knows of records."""
     judge: PeerJudge
     """By the rulings from just before."""
     decide: Callable[[], Decision]
@@ -50,6 +50,7 @@ class ApplyUnit:
         self._writer, self._about, self._own = writer, about, about.own
         self._judge = about.judge
         self._gone: set[str] = set()
+        self._known_before: Mapping[str, KnownRecord] = {}
         self.outcome = UnitOutcome()
 
     def run(self, records: Sequence[IncomingRecord], erasures: Sequence[Entry]) -> UnitOutcome:
@@ -117,7 +118,7 @@ class ApplyUnit:
         if not records:
             return
         best, older = _latest(records)
-        there = self._writer.get(Memory, list(best))
+        there = self._look_at(Memory, best)
         levels = levels_of(self._writer, there.values())
         family: set[str] = set()
         for record_id, one in best.items():
@@ -187,7 +188,7 @@ class ApplyUnit:
             return
         best, older = _latest(records)
         noun = records[0].entry.kind
-        there = self._writer.get(_TYPES[noun], list(best))
+        there = self._look_at(_TYPES[noun], best)
         for record_id, one in best.items():
             current: Any = there.get(record_id)
             if current is None:
@@ -264,9 +265,15 @@ class ApplyUnit:
 
     # ------------------------------------------------------------ versions
 
+    def _look_at(self, kind: Any, ids: Iterable[str]) -> dict[str, Any]:
+        """Those of the records that are here, with what the bus knows of them, asked for at once."""
+        there: dict[str, Any] = self._writer.get(kind, list(ids))
+        self._known_before = self._about.lookup(there)
+        return there
+
     def _credible(self, current: Any) -> KnownRecord | None:
         """What the bus knows of a record, unless the bank was put back to before that."""
-        known = self.outcome.known.get(current.id) or self._about.lookup(current.id)
+        known = self.outcome.known.get(current.id) or self._known_before.get(current.id)
         if known is None or (current.revision, changed_at(current)) < (known.revision, known.updated_at):
             return None
         return known

@@ -18,7 +18,7 @@ from reasoningbank.bus.exchange.applied import Applied, UnitOutcome
 from reasoningbank.bus.exchange.apply_unit import ApplyUnit, UnitSetting
 from reasoningbank.bus.exchange.incoming import Arrivals, IncomingRecord
 from reasoningbank.bus.exchange.judging import PeerJudge
-from reasoningbank.bus.exchange.naming import SHARED_NOUNS, bind_tenant, known_record, origin_of_author, rows_of
+from reasoningbank.bus.exchange.naming import SHARED_NOUNS, bind_tenant, known_records, origin_of_author, rows_of
 from reasoningbank.bus.exchange.owed import owed_erasures_state
 from reasoningbank.bus.ports import EntryLog
 from reasoningbank.bus.refusal_tally import RefusalTally, refusal_of
@@ -38,6 +38,7 @@ _LOG_ID = "log id"
 _HELD = "held"
 _HELD_SINCE = "held since"
 _ANY_WAITING = "any waiting"
+_NUMBERS = msgspec.msgpack.Decoder(list[int])
 
 Numbered = tuple[int, Entry]
 
@@ -132,7 +133,7 @@ class Applier:
         about = UnitSetting(
             own=self._own,
             default=self._default,
-            lookup=partial(known_record, self._log),
+            lookup=partial(known_records, self._log),
             judge=judge,
             decide=self._decision,
         )
@@ -163,15 +164,15 @@ class Applier:
             self._log.erase((), outcome.unwanted)
         due: set[int] = set()
         if outcome.arrived and self._log.state(_ANY_WAITING) is not None:
-            for arrived in outcome.arrived:
-                due.update(self._numbers(_waiting(arrived)))
+            for kept in self._log.states(map(_waiting, outcome.arrived)).values():
+                due.update(_NUMBERS.decode(kept))
         if state:
             self._log.keep_state(state)
         return self._entries(due)
 
     def _numbers(self, name: str) -> list[int]:
         kept = self._log.state(name)
-        return [] if kept is None else msgspec.msgpack.decode(kept, type=list[int])
+        return [] if kept is None else _NUMBERS.decode(kept)
 
     def _entries(self, numbers: Iterable[int]) -> list[Numbered]:
         """The entries with these numbers that are still here."""

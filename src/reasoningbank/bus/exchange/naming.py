@@ -78,14 +78,9 @@ def changed_at(record: Any) -> float:
     return float(getattr(record, entry.changed_at or entry.made_at))
 
 
-def known_record(log: EntryLog, record_id: str) -> KnownRecord | None:
-    kept = log.state(_row(record_id))
-    return None if kept is None else _DECODER.decode(kept)
-
-
 def known_records(log: EntryLog, ids: Iterable[str]) -> dict[str, KnownRecord]:
-    found = {record_id: known_record(log, record_id) for record_id in ids}
-    return {record_id: known for record_id, known in found.items() if known is not None}
+    rows = {_row(record_id): record_id for record_id in ids}
+    return {rows[name]: _DECODER.decode(kept) for name, kept in log.states(rows).items()}
 
 
 def rows_of(known: Mapping[str, KnownRecord]) -> dict[str, bytes]:

@@ -220,10 +220,11 @@ class Publisher:
         )
 
     def _keep(self, made: Sequence[Made], tried: _Tried, place: FeedPlace, grants: _Grants) -> list[Entry]:
+        encoded = [encode_entry(entry) for entry, _ in made]
         spends: list[tuple[Spend, ...]] = []
-        for entry, _ in made:
-            encoded = encode_entry(entry)
-            spends.append(spends_of(entry, id_of_encoded(encoded), len(encoded), grants.line(entry.intent)))
+        for (entry, _), raw in zip(made, encoded, strict=True):
+            line = grants.line(entry.intent)
+            spends.append(spends_of(entry, id_of_encoded(raw), len(raw), line) if line else ())
         fits = fitting(spends, self._log.spent) if any(spends) else [True] * len(made)
         kept = list(compress(made, fits))
         rows = {
@@ -240,7 +241,8 @@ class Publisher:
         if kept:
             state[SIGNED_UNTIL] = b"%d" % grants.now
         spent = [spend for group in compress(spends, fits) for spend in group]
-        return self._log.add([entry for entry, _ in kept], spent=spent, state=state)
+        raw_kept = list(compress(encoded, fits))
+        return self._log.add([entry for entry, _ in kept], encoded=raw_kept, spent=spent, state=state)
 
     def _now(self) -> int:
         return int(self._context.clock() * 1000)

@@ -9,14 +9,16 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
+from itertools import filterfalse
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import apsw
 
 from reasoningbank.bus.authority.metering import Spend, sums_of
 from reasoningbank.bus.log.tables import BUSY_TIMEOUT_MS, damage, named_failures, open_file
-from reasoningbank.bus.ports import RecordIn, Standing, unwanted_state
+from reasoningbank.bus.ports import AddedWith, LogChanged, RecordIn, Standing, unwanted_state
 from reasoningbank.bus.wire.entry import (
     Entry,
     RecordName,
@@ -33,6 +35,7 @@ from reasoningbank.forking import renew_in_child, unforked
 FILE_NAME = "bus.db"
 MAX_READ_BYTES = 16 * 1024 * 1024
 _ROWS_AT_ONCE = 10_000
+_NAMES_AT_ONCE = 500
 _EMPTYING_MS = 1_000
 """So long those who read are waited for, before the journal is left as it is."""
 _INSERT = """
@@ -42,16 +45,16 @@ WHERE ?7 OR NOT EXISTS (
     SELECT 1 FROM entries WHERE record_id = ?6 AND record_author = ?5 AND is_erasure
     AND (namespace = ?3 OR substr(place, 1, 8) = substr(?5, 1, 8))
     UNION ALL SELECT 1 FROM state WHERE name = 'unwanted ' || lower(hex(?5)) || ' ' || ?6)
-ON CONFLICT (id) DO NOTHING"""
+ON CONFLICT (id) DO NOTHING RETURNING id"""
 _PLACES = """
 SELECT scope, namespace, place, id FROM entries WHERE (namespace, place) > (?, ?) ORDER BY namespace, place LIMIT ?"""
-_FORGET = """
-DELETE FROM entries WHERE record_id = ? AND record_author = ? AND NOT is_erasure AND (? OR namespace = ?)
-RETURNING scope, namespace, place, id"""
-_ERASED = """
-SELECT 1 FROM entries WHERE record_id = ? AND record_author = ? AND is_erasure
-AND (namespace = ? OR substr(place, 1, 8) = substr(record_author, 1, 8))
-UNION ALL SELECT 1 FROM state WHERE name = ? LIMIT 1"""
+_OF_RECORD = "FROM entries WHERE record_id = ? AND record_author = ? AND NOT is_erasure AND (? OR namespace = ?)"
+_FORGET = f"DELETE {_OF_RECORD} RETURNING scope, namespace, place, id"
+_REACHED = f"SELECT scope, namespace, place, id {_OF_RECORD}"
+_ERASURES = """
+SELECT record_author, record_id, namespace, substr(place, 1, 8) = substr(record_author, 1, 8)
+FROM entries WHERE record_id IN ({names}) AND is_erasure"""
+_STATES = "SELECT name, value FROM state WHERE name IN ({names})"
 _COUNT = """
 INSERT INTO meters (intent, what, period, amount) VALUES (?, ?, ?, ?)
 ON CONFLICT (intent, period, what) DO UPDATE SET amount = amount + excluded.amount RETURNING amount"""
@@ -71,33 +74,35 @@ class DurableLog:
 
     # ------------------------------------------------------------ writing
 
-    def add(
-        self, entries: Sequence[Entry], *, spent: Sequence[Spend] = (), state: Mapping[str, bytes | None] | None = None
-    ) -> list[Entry]:
-        rows = [_row_of(entry) for entry in entries]
-        added: set[int] = set()
+    def add(self, entries: Sequence[Entry], **also: Unpack[AddedWith]) -> list[Entry]:
+        rows = list(map(_row_of, entries, also.get("encoded") or map(encode_entry, entries)))
+        if_still = also.get("if_still")
+        coming: dict[bytes, Entry] = {}
+        for row, entry in zip(rows, entries, strict=True):
+            coming.setdefault(row[0], entry)
         gone: list[Standing] = []
         with self._transaction() as connection:
+            # Nobody else writes from here on.
+            if if_still is not None and connection.pragma("data_version") != if_still:
+                raise LogChanged
             # Erasures first, so that nothing of their records is added behind them.
-            for number in sorted(range(len(rows)), key=lambda at: entries[at].kind != "erased"):
-                connection.execute(_INSERT, rows[number])
-                if connection.changes():
-                    added.add(number)
-                    if entries[number].kind == "erased":
-                        gone += _forget(connection, entries[number])
-            ids = {rows[number][0] for number in added}
-            _count(connection, [spend for spend in spent if not spend.entry or spend.entry in ids])
-            _keep(connection, state or {})
+            in_order = [*filter(_is_erasure, rows), *filterfalse(_is_erasure, rows)]
+            added = {id_ for (id_,) in connection.executemany(_INSERT, in_order)}
+            for row in filter(_is_erasure, rows):
+                if row[0] in added:
+                    gone += _forget(connection, coming[row[0]])
+            _count(connection, [spend for spend in also.get("spent", ()) if not spend.entry or spend.entry in added])
+            _keep(connection, also.get("state", {}))
         if gone:
             self._empty_journal()
-        return [entry for number, entry in enumerate(entries) if number in added]
+        return [entry for id_, entry in coming.items() if id_ in added]
 
     def erase(self, erasures: Sequence[Entry], unwanted: Sequence[RecordName] = ()) -> list[Standing]:
         with self._transaction() as connection:
             gone = [standing for erasure in erasures for standing in _forget(connection, erasure)]
             _keep(connection, {unwanted_state(name): b"" for name in unwanted})
             for name in unwanted:
-                gone += _forget_reached(connection, name)
+                gone += _forget_everywhere(connection, name)
         if gone:
             self._empty_journal()
         return gone
@@ -158,6 +163,11 @@ class DurableLog:
                     found.append(encoded)
         return found
 
+    def reached(self, erasures: Sequence[Entry]) -> list[Standing]:
+        with self._turn() as connection:
+            rows: list[Any] = [connection.execute(_REACHED, _reach_of(one)).fetchall() for one in erasures]
+        return [standing for found in rows for standing in found]
+
     def places(self) -> Iterator[Standing]:
         last: tuple[str, bytes] = ("", b"")
         while True:
@@ -196,17 +206,34 @@ class DurableLog:
             return {namespace for (namespace,) in connection.execute(query, (name.id, name.author))}
 
     def erased(self, records: Iterable[RecordIn]) -> set[RecordIn]:
-        with self._turn() as connection:
-            return {
-                (name, namespace)
-                for name, namespace in records
-                if connection.execute(_ERASED, (name.id, name.author, namespace, unwanted_state(name))).get
-            }
+        asked = list(records)
+        unwanted = self.states({unwanted_state(name) for name, _ in asked})
+        reached: set[tuple[bytes, str, str | None]] = set()
+        for author, record_id, namespace, is_everywhere in self._named(_ERASURES, {name.id for name, _ in asked}):
+            reached.add((author, record_id, None if is_everywhere else namespace))
+        return {
+            (name, namespace)
+            for name, namespace in asked
+            if (unwanted and unwanted_state(name) in unwanted)
+            or (reached and not reached.isdisjoint({(name.author, name.id, None), (name.author, name.id, namespace)}))
+        }
 
     def state(self, name: str) -> bytes | None:
         with self._turn() as connection:
             value: bytes | None = connection.execute("SELECT value FROM state WHERE name = ?", (name,)).get
             return value
+
+    def states(self, names: Iterable[str]) -> dict[str, bytes]:
+        return dict(self._named(_STATES, names))
+
+    def _named(self, query: str, names: Iterable[str]) -> list[Any]:
+        """The rows that a query finds for many names, some hundred at a time."""
+        asked, found = list(names), []
+        with self._turn() as connection:
+            for start in range(0, len(asked), _NAMES_AT_ONCE):
+                some = asked[start : start + _NAMES_AT_ONCE]
+                found += connection.execute(query.format(names=_marks(len(some))), some).fetchall()
+        return found
 
     def spent(self, intent: bytes, period: int) -> Mapping[str, int]:
         query = "SELECT what, amount FROM meters WHERE intent = ? AND period = ?"
@@ -273,22 +300,37 @@ class DurableLog:
         self.close()
 
 
-def _row_of(entry: Entry) -> tuple[bytes, str, str, bytes, bytes, str, bool, bytes]:
-    encoded = encode_entry(entry)
+EntryRow = tuple[bytes, str, str, bytes, bytes, str, bool, bytes]
+
+
+def _row_of(entry: Entry, encoded: bytes) -> EntryRow:
     id_ = id_of_encoded(encoded)
     place, record, is_erasure = place_of(entry, id_), entry.record, entry.kind == "erased"
     return id_, entry.scope, entry.namespace, place, record.author, record.id, is_erasure, encoded
 
 
+def _is_erasure(row: EntryRow) -> bool:
+    return row[6]
+
+
+@cache
+def _marks(count: int) -> str:
+    return ", ".join("?" * count)
+
+
 def _forget(connection: apsw.Connection, erasure: Entry) -> list[Standing]:
-    return _forget_reached(connection, erasure.record, None if reaches_everywhere(erasure) else erasure.namespace)
-
-
-def _forget_reached(connection: apsw.Connection, name: RecordName, namespace: str | None = None) -> list[Standing]:
-    """In one namespace, or wherever it stands."""
-    reach = (name.id, name.author, namespace is None, namespace or "")
-    rows: list[Any] = connection.execute(_FORGET, reach).fetchall()
+    rows: list[Any] = connection.execute(_FORGET, _reach_of(erasure)).fetchall()
     return rows
+
+
+def _forget_everywhere(connection: apsw.Connection, name: RecordName) -> list[Standing]:
+    rows: list[Any] = connection.execute(_FORGET, (name.id, name.author, True, "")).fetchall()
+    return rows
+
+
+def _reach_of(erasure: Entry) -> tuple[str, bytes, bool, str]:
+    """In its namespace, or wherever its record stands."""
+    return erasure.record.id, erasure.record.author, reaches_everywhere(erasure), erasure.namespace
 
 
 def _count(connection: apsw.Connection, spends: Sequence[Spend]) -> None:
@@ -299,14 +341,12 @@ def _count(connection: apsw.Connection, spends: Sequence[Spend]) -> None:
 
 
 def _keep(connection: apsw.Connection, values: Mapping[str, bytes | None]) -> None:
-    for name, value in values.items():
-        if value is None:
-            connection.execute("DELETE FROM state WHERE name = ?", (name,))
-        else:
-            connection.execute(
-                "INSERT INTO state (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                (name, value),
-            )
+    connection.executemany(
+        "INSERT INTO state (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        [(name, value) for name, value in values.items() if value is not None],
+    )
+    gone = [(name,) for name, value in values.items() if value is None]
+    connection.executemany("DELETE FROM state WHERE name = ?", gone)
 
 
 def _file_number(path: Path) -> tuple[int, int]:

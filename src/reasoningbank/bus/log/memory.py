@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Unpack
 
 from reasoningbank.bus.authority.metering import Spend, sums_of
-from reasoningbank.bus.ports import RecordIn, Standing, unwanted_state
+from reasoningbank.bus.ports import AddedWith, LogChanged, RecordIn, Standing, unwanted_state
 from reasoningbank.bus.wire.entry import Entry, RecordName, encode_entry, id_of_encoded, place_of, reaches_everywhere
 from reasoningbank.bus.wire.refusals import BusRefusal
 
@@ -22,25 +23,24 @@ class MemoryLog:
         self._spent: dict[tuple[bytes, int], dict[str, int]] = {}
         self._numbers = 0
 
-    def add(
-        self, entries: Sequence[Entry], *, spent: Sequence[Spend] = (), state: Mapping[str, bytes | None] | None = None
-    ) -> list[Entry]:
+    def add(self, entries: Sequence[Entry], **also: Unpack[AddedWith]) -> list[Entry]:
+        if also.get("if_still") not in (None, self.change_number()):
+            raise LogChanged
         fresh: dict[bytes, tuple[Entry, bytes]] = {}
         coming = [entry for entry in entries if entry.kind == "erased"]
-        for entry in entries:
-            encoded = encode_entry(entry)
-            id_ = id_of_encoded(encoded)
+        for entry, raw in zip(entries, also.get("encoded") or map(encode_entry, entries), strict=True):
+            id_ = id_of_encoded(raw)
             if id_ not in self._entries and (entry.kind == "erased" or not self._is_erased(entry, coming)):
-                fresh[id_] = (entry, encoded)
-        self.spend([spend for spend in spent if not spend.entry or spend.entry in fresh])
+                fresh[id_] = (entry, raw)
+        self.spend([spend for spend in also.get("spent", ()) if not spend.entry or spend.entry in fresh])
         self.erase([entry for entry, _ in fresh.values() if entry.kind == "erased"])
-        for id_, (entry, encoded) in fresh.items():
+        for id_, (entry, raw) in fresh.items():
             self._numbers += 1
             place = place_of(entry, id_)
-            self._entries[id_] = (self._numbers, entry, place, encoded)
+            self._entries[id_] = (self._numbers, entry, place, raw)
             self._of_place[entry.namespace, place] = id_
             self._of_record.setdefault(entry.record, set()).add(id_)
-        self.keep_state(state or {})
+        self.keep_state(also.get("state", {}))
         return [entry for entry, _ in fresh.values()]
 
     def _is_erased(self, entry: Entry, coming: Sequence[Entry]) -> bool:
@@ -60,6 +60,15 @@ class MemoryLog:
                     self._of_record[name].discard(id_)
                     del self._entries[id_], self._of_place[entry.namespace, place]
         return gone
+
+    def reached(self, erasures: Sequence[Entry]) -> list[Standing]:
+        reached: list[Standing] = []
+        for name in dict.fromkeys(erasure.record for erasure in erasures):
+            for id_ in sorted(self._of_record.get(name, ())):
+                _, entry, place, _ = self._entries[id_]
+                if entry.kind != "erased" and any(_reaches(one, name, entry.namespace) for one in erasures):
+                    reached.append((entry.scope, entry.namespace, place, id_))
+        return reached
 
     def after(self, number: int, limit: int) -> list[tuple[int, Entry]]:
         later = sorted((at, entry) for at, entry, _, _ in self._entries.values() if at > number)
@@ -89,6 +98,9 @@ class MemoryLog:
 
     def state(self, name: str) -> bytes | None:
         return self._state.get(name)
+
+    def states(self, names: Iterable[str]) -> dict[str, bytes]:
+        return {name: self._state[name] for name in names if name in self._state}
 
     def keep_state(self, values: Mapping[str, bytes | None]) -> None:
         for name, value in values.items():

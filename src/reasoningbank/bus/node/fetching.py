@@ -86,11 +86,12 @@ class Fetching:
                 self._state.send(peer, Want(name, tuple(places)), channel, last=True)
 
     def is_asked(self, peer: Peer, channel: int) -> bool:
-        return channel in peer.fetches
+        """Whether an answer may come there, be it late: a busy machine is no liar."""
+        return channel in peer.fetches or channel in peer.late_fetches
 
     def end(self, peer: Peer, channel: int, batch: EntryBatch | None, now: float) -> None:
         """An answer came, and its entries were looked at; what did not fit into it is asked for again."""
-        fetch = peer.fetches.pop(channel)
+        fetch = peer.fetches.pop(channel, None) or peer.late_fetches.pop(channel)
         for place in fetch.places:
             self._fetched.pop(place, None)
         if batch is not None and batch.encoded:
@@ -112,7 +113,7 @@ class Fetching:
         for peer in self._state.peers.values():
             late = [channel for channel, fetch in peer.fetches.items() if now - fetch.sent > 5 * self._patience()]
             for channel in late:
-                del peer.fetches[channel]
+                peer.give_up_fetch(channel)
                 peer.unhelpful_until = now + UNHELPFUL_SECONDS
             peer.expire_flights(now)
             self.pump(peer, now)

@@ -12,6 +12,7 @@ from reasoningbank.bus.authority.metering import Spend, fitting
 from reasoningbank.bus.node.peer import Peer
 from reasoningbank.bus.node.shelf import set_name, set_of
 from reasoningbank.bus.node.state import NodeState
+from reasoningbank.bus.ports import LogChanged
 from reasoningbank.bus.refusal_tally import refusal_of
 from reasoningbank.bus.wire.entry import OF_AUTHORITY, Entry, decode_entry, id_of_encoded, place_of, verify_entry
 from reasoningbank.bus.wire.refusals import BusRefusal
@@ -20,6 +21,8 @@ MOST_REFUSED_PLACES = 10_000
 REFUSED_SECONDS = {"unknown_intent": 5.0, "not_yet_valid": 60.0, "from_the_future": 60.0, "cap_spent": 60.0}
 """How long what was refused so is not looked at again, unless rights change before; anything else for ten minutes."""
 WRITING = ("record", "link", "signal")
+MOST_TRIES = 5
+"""So often a batch is judged anew because somebody decided something meanwhile."""
 
 
 class Arrival(NamedTuple):
@@ -55,7 +58,28 @@ class Intake:
             if arrival is not None:
                 arrivals.append(arrival)
         arrivals = self._without_erased(peer, arrivals, now)
-        return self._keep(peer, arrivals, now), known
+        for _ in range(MOST_TRIES):
+            try:
+                return self._keep(peer, arrivals, now), known
+            except LogChanged:
+                self._state.heed(now)
+                if peer.key not in self._state.peers:
+                    break
+                arrivals = self._still_allowed(peer, arrivals, now)
+        # It comes again.
+        return [], known
+
+    def _still_allowed(self, peer: Peer, arrivals: Sequence[Arrival], now: float) -> list[Arrival]:
+        """What may be taken also by what was decided while it was looked at."""
+        left = []
+        for arrival in arrivals:
+            try:
+                chain = self._state.rights.check(arrival.entry, self._state.now_ms(now))
+            except BusRefusal as refusal:
+                self._refuse(peer, _EntryRefusal(refusal.code, arrival.entry, arrival.place), now)
+            else:
+                left.append(arrival._replace(chain=chain))
+        return left
 
     def _examine(self, raw: bytes, now: float, known: list[bytes], seen: set[bytes]) -> Arrival | None:
         entry = decode_entry(raw)
@@ -69,7 +93,7 @@ class Intake:
         if until > now:
             raise _EntryRefusal(code, entry, place)
         # First of all: nobody may bring what is refused upon others by writing under their names.
-        verify_entry(entry)
+        verify_entry(entry, raw)
         try:
             chain = self._state.rights.check(entry, self._state.now_ms(now))
             self._check_namespace(entry)
@@ -145,26 +169,25 @@ class Intake:
                     self._refuse(peer, _EntryRefusal("cap_spent", arrival.entry, arrival.place), now)
             arrivals = [arrival for arrival, fit in zip(arrivals, fits, strict=True) if fit]
             spends = [group for group, fit in zip(spends, fits, strict=True) if fit]
-        self._erase(arrivals)
+        erasures = [arrival.entry for arrival in arrivals if arrival.entry.kind == "erased"]
+        reached = self._state.log.reached(erasures) if erasures else []
         try:
             self._state.log.add(
-                [arrival.entry for arrival in arrivals], spent=[spend for group in spends for spend in group]
+                [arrival.entry for arrival in arrivals],
+                encoded=[arrival.encoded for arrival in arrivals],
+                spent=[spend for group in spends for spend in group],
+                if_still=self._state.heeded,
             )
         except BusRefusal as refusal:
             # Another process has spent the rest meanwhile: all of it comes again, and is counted again.
             self._refuse(peer, _EntryRefusal(refusal.code, arrivals[0].entry, arrivals[0].place), now)
             return []
+        for scope, namespace, place, _ in reached:
+            self._state.shelf.discard(set_name(scope, namespace), place)
+            self._remember(place, "erased", math.inf)
         for name in {arrival.set_name for arrival in arrivals}:
             self._state.shelf.add(name, [(a.place, a.id) for a in arrivals if a.set_name == name])
         return arrivals
-
-    def _erase(self, arrivals: Sequence[Arrival]) -> None:
-        erasures = [arrival.entry for arrival in arrivals if arrival.entry.kind == "erased"]
-        if not erasures:
-            return
-        for scope, namespace, place, _ in self._state.log.erase(erasures):
-            self._state.shelf.discard(set_name(scope, namespace), place)
-            self._remember(place, "erased", math.inf)
 
     def _remember(self, place: bytes, code: str, until: float) -> None:
         self._refused[place] = (code, until)

@@ -79,7 +79,9 @@ class BusNode:
         self.key = key
         self.rights = rights
         rng = Random(seed)  # noqa: S311 - chooses peers and moments, no secrets
-        self._state = NodeState(own=key.public, rights=rights, log=log, settings=settings, rng=rng, now_ms=now_ms)
+        self._state = NodeState(
+            own=key.public, rights=rights, log=log, settings=settings, rng=rng, now_ms=now_ms, heed=heed
+        )
         incarnation = int(log.state(INCARNATION) or b"0") + 1
         log.keep_state({INCARNATION: b"%d" % incarnation})
         self.members = BusMembers(key.public, settings, incarnation, rng, self._state.is_known)
@@ -89,7 +91,6 @@ class BusNode:
         self._reconciling = Reconciling(self._state, self._fetching, self._intake)
         self._asking = Asking(self._state)
         self._dialling = Dialling(self._state, self.members)
-        self._heed = heed
         self._run = rng.randbytes(16)
         """Tells this run of the node from another machine that has the same key."""
         self._next_round = 0.0
@@ -188,9 +189,8 @@ class BusNode:
         else:
             peer.heard = now
             self.members.hear(peer.key, now)
-            if self._heed is not None and isinstance(frame, EntryBatch | Want | Ask):
-                decided = self._heed(now)
-                self._state.effects.extend(decided)
+            if isinstance(frame, EntryBatch | Want | Ask):
+                self._state.heed(now)
                 if peer.key not in self._state.peers:
                     return
             self._handlers[type(frame)](peer, channel, frame, now)
@@ -274,6 +274,8 @@ class BusNode:
 
     def _on_refusal(self, peer: Peer, channel: int, refusal: Refusal, now: float) -> None:
         peer.counts[f"refused_{refusal.code}" if refusal.code in SENTENCES else "refused_other"] += 1
+        if refusal.code == "key_twice":
+            peer.second_told = now
         self._asking.on_refusal(peer, channel, refusal)
         if self._fetching.is_asked(peer, channel):
             self._fetching.end(peer, channel, None, now)
@@ -319,6 +321,13 @@ class BusNode:
                 self._asking.give_up(peer)
                 self._state.close(peer, "revoked")
                 self.members.unlink(peer.key, now)
+        return self._effects()
+
+    def tell_of_second(self, peer: bytes, now: float) -> list[Effect]:
+        """Tell a peer that another machine with its key was turned away."""
+        present = self._state.peers.get(peer)
+        if present is not None and present.greeted and present.refusals_allowed.take(1, now):
+            self._state.send(present, Refusal("key_twice", SENTENCES["key_twice"]))
         return self._effects()
 
     def set_peers(self, peers: tuple[tuple[str, bytes | None], ...]) -> None:
@@ -405,6 +414,7 @@ class BusNode:
             connected=linked is not None and linked.greeted,
             seconds_since_heard=now - heard if heard > -1e9 else None,
             seconds_since_reconciled=now - peer.reconciled if peer and peer.reconciled > -1e9 else None,
+            seconds_since_second=now - peer.second_told if peer and peer.second_told > -1e9 else None,
             lacks=peer.lacks if peer else 0,
             behind=peer.behind if peer else 0,
             clock_ahead_ms=peer.clock_ahead_ms if peer else 0,

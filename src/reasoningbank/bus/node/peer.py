@@ -16,6 +16,7 @@ LOST_AFTER_SECONDS = 2.0
 """A batch that was not acknowledged for so long no longer counts as on its way."""
 MOST_REFUSED = 4096
 MOST_NUMBERS = 1024
+MOST_LATE = 64
 
 
 class InFlight(NamedTuple):
@@ -60,6 +61,8 @@ class Peer:
         self.may_read: dict[str, bool] = {}
         self.in_flight: OrderedDict[int, InFlight] = OrderedDict()
         self.fetches: dict[int, Fetch] = {}
+        self.late_fetches: OrderedDict[int, Fetch] = OrderedDict()
+        """Those that were given up: others may be asked, and the answer may still come."""
         self.to_fetch: dict[str, deque[bytes]] = {}
         self.questions: dict[int, tuple[int, float]] = {}
         """Our open questions and when they were asked, by the channels on which they are answered."""
@@ -70,6 +73,8 @@ class Peer:
         """What we refused of it, by code."""
         self.refuses_ours: Counter[str] = Counter()
         """What it refused of our own, by code."""
+        self.second_told = -1e9
+        """When it said that another machine came to it with our key."""
         self.unhelpful_until = 0.0
         """It did not give what it said that it has; until then it is asked for nothing."""
         self._refuses: OrderedDict[bytes, float] = OrderedDict()
@@ -101,6 +106,11 @@ class Peer:
             if now - oldest.sent < LOST_AFTER_SECONDS:
                 break
             del self.in_flight[number]
+
+    def give_up_fetch(self, channel: int) -> None:
+        self.late_fetches[channel] = self.fetches.pop(channel)
+        if len(self.late_fetches) > MOST_LATE:
+            self.late_fetches.popitem(last=False)
 
     def refuses(self, name: bytes, now: float, seconds: float) -> bool:
         """Remember that it does not take what is at a place, or of an author; whether that is new."""

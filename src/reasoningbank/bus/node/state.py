@@ -32,6 +32,7 @@ class NodeState:
         settings: NodeSettings,
         rng: Random,
         now_ms: Callable[[float], int],
+        heed: Callable[[float], list[Effect]] | None = None,
     ) -> None:
         self.own = own
         self.rights = rights
@@ -46,8 +47,18 @@ class NodeState:
         self.effects: list[Effect] = []
         self.left: OrderedDict[bytes, Peer] = OrderedDict()
         """Peers whose connections have ended, for their counts."""
+        self._heed = heed
+        self.heeded: int | None = None
+        """The state of the log up to which all that others decided is known here."""
         self._read_at = 0.0
         self._channels = FIRST_EXCHANGE
+
+    def heed(self, now: float) -> None:
+        """Take over what was decided elsewhere: before anything is taken of a peer or given to it."""
+        if self._heed is not None:
+            self.heeded = self.log.change_number()
+            decided = self._heed(now)
+            self.effects.extend(decided)
 
     def send(self, peer: Peer, frame: Frame, channel: int = CONTROL, *, last: bool = False) -> None:
         encoded = encode_frame(frame)

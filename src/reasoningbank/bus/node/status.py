@@ -18,6 +18,8 @@ class PeerStatus:
     connected: bool
     seconds_since_heard: float | None
     seconds_since_reconciled: float | None
+    seconds_since_second: float | None
+    """Since it said that another machine came to it with our key."""
     lacks: int
     """Entries that it lacked when its sets were last compared with ours."""
     behind: int

@@ -171,7 +171,8 @@ class BusEndpoint:
         if not is_alive:
             present.end("It did not answer, and its peer came again.")
         elif newcomer.is_dialled == present.is_dialled:
-            self.ends.note_newcomer(present, newcomer, self._loop.time())
+            if self.ends.note_newcomer(present, newcomer, self._loop.time()):
+                self._add_job(NodeJob(lambda now: self._node.tell_of_second(peer, now)))
             newcomer.end("This key is connected already. Two machines must not use one key at once.", REFUSED)
         elif dialler == min(self._key.public, peer):
             present.end("Both dialled at once; the other connection stays.")

@@ -29,13 +29,15 @@ class LinkEnds:
     def forget(self, peer: bytes) -> None:
         self.reasons.pop(peer, None)
 
-    def note_newcomer(self, present: PeerLink, newcomer: PeerLink, now: float) -> None:
-        """A second connection of one key was turned away: whether it is another machine is told by what both greeted
+    def note_newcomer(self, present: PeerLink, newcomer: PeerLink, now: float) -> bool:
+        """A second connection of one key is turned away: whether it is another machine is told by what both greeted
         with; of one that we dialled ourselves nothing is known yet.
         """
         one, other = _run_of(present), _run_of(newcomer)
-        if one and other and one != other:
+        is_another = bool(one and other and one != other)
+        if is_another:
             _remember(self.second_machines, newcomer.peer or b"", now)
+        return is_another
 
 
 def _run_of(link: PeerLink) -> bytes:

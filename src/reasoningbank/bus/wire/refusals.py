@@ -30,6 +30,7 @@ SENTENCES = {
     "over_limit": "More came at once than this side takes from one peer; slow down.",
     "replayed": "This was sent before in the same connection; nothing is done twice.",
     "replayed_early": "What changes something may not be sent as early data, which can be replayed.",
+    "key_twice": "Another machine with the same key came here as well, and was turned away.",
     "shut_out": "This peer has sent too much that was refused; it may come back in ten minutes.",
 }
 

@@ -23,7 +23,7 @@ from reasoningbank.core.interrupts import in_words
 from reasoningbank.forking import unforked
 from reasoningbank.store.closed import CLOSED, WHY_CLOSED, refusal
 from reasoningbank.store.postgres import statements
-from reasoningbank.store.postgres.connections import PATIENCE_S, TimedConnection, patiently, roll_back
+from reasoningbank.store.postgres.connections import END_SESSION, PATIENCE_S, TimedConnection, patiently, roll_back
 from reasoningbank.store.postgres.erasing import drop_dead_rows
 from reasoningbank.store.postgres.error_mapping import TRANSIENT, is_lost, is_of_a_unit, translate
 from reasoningbank.store.postgres.listening import channel_of
@@ -45,8 +45,6 @@ _NOTE_IF_OPEN = f"""INSERT INTO commits (id)
   VALUES ((SELECT %s::uuid WHERE NOT EXISTS (SELECT FROM settings WHERE name = '{CLOSED}' AND value <> '')))"""
 # An older server goes on while a newer one brings the tables up to date: behind the lock it sees which they are.
 _NOT_NEWER = f"1 / (SELECT (version <= {SCHEMA_VERSION})::int FROM bank)"
-_END_SESSION = """SELECT pg_terminate_backend(pid, 3000) FROM pg_stat_activity
-  WHERE pid = %s AND backend_start::text = %s"""
 _LOOK_AGAIN_S = 0.1
 _KEEP_IDS = "1 day"
 _TIDY_EVERY = 512
@@ -215,7 +213,7 @@ class UnitCommitter:
         def look() -> bool:
             with self._connections.lend() as connection:
                 # What was sent may lie unread before a session that has not even taken the lock.
-                if connection.execute(_END_SESSION, batch.session).fetchone() == (False,):
+                if connection.execute(END_SESSION, batch.session).fetchone() == (False,):
                     raise psycopg.OperationalError("the session that was lost goes on")
                 try:
                     connection.execute("BEGIN")

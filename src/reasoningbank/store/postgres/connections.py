@@ -35,6 +35,9 @@ ANSWER_WITHIN_S = STATEMENT_WITHIN_S + 5.0
 PATIENCE_S = 15.0
 """How long a server that is being restarted, or another that takes over, is waited for; for opening less."""
 OPEN_WITHIN_S = 3.0
+END_SESSION = """SELECT pg_terminate_backend(pid, 3000) FROM pg_stat_activity
+  WHERE pid = %s AND backend_start::text = %s"""
+"""Of a connection that was lost: the server may go on with it."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
 _KEPT_IDLE = 8
 # What it has to say of connections that broke is told by errors of ours, and by nobody on a terminal.

@@ -36,7 +36,7 @@ from reasoningbank.store.postgres.listening import CommitListener
 from reasoningbank.store.postgres.migrations import SCHEMA_VERSION
 from reasoningbank.store.postgres.opening import LOCK, LOGGING, ServerFacts, lock_number, open_tables
 from reasoningbank.store.postgres.transaction import SCOPE, OpenTransaction, PostgresTransaction, RowSession, scope_of
-from reasoningbank.store.postgres.turns import take_turn
+from reasoningbank.store.postgres.turns import PostgresTurns
 from reasoningbank.store.record_store import RecordStore
 from reasoningbank.store.selection import Selection, any_of
 from reasoningbank.store.tables import SETTINGS, Table
@@ -61,6 +61,7 @@ class PostgresEngine:
         self._durability = durability
         self._read_only = read_only
         self._connections = PostgresConnections(self._address)
+        self._turns = PostgresTurns(self._connections, self._address)
         self._listener = CommitListener(self._address)
         self._committer = UnitCommitter(self._connections, self._address, waits_for_disk=durability == "full")
         self._commits = GroupCommit(self._committer.run, self._address.shown)
@@ -150,8 +151,12 @@ class PostgresEngine:
 
     @contextmanager
     def turn(self, name: str, wait_s: float) -> Iterator[bool]:
-        with self._faults_named(), take_turn(self._connections, self._address, name, wait_s) as granted:
+        with self._faults_named(), self._turns.take(name, wait_s) as granted:
             yield granted
+
+    def renew_turn(self, name: str) -> bool:
+        with self._faults_named():
+            return self._turns.renew(name)
 
     def salvage(self, table: Table, ids: Sequence[str]) -> list[Row]:
         return self.scan(Selection(table, table.written, any_of("id", ids)))

@@ -138,6 +138,9 @@ class SqliteEngine:
     def turn(self, name: str, wait_s: float) -> AbstractContextManager[bool]:
         return self._turns.take(name, wait_s)
 
+    def renew_turn(self, name: str) -> bool:
+        return self._turns.is_taken(name)
+
     def salvage(self, table: Table, ids: Sequence[str]) -> list[Row]:
         rows: list[Row] = []
         with self._borrow() as connection:
