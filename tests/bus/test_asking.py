@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.bus.simulator import NAMESPACE, Simulation
+from bench.bus.simulator import NAMESPACE, Simulation, Weather
 from reasoningbank.bus.wire.refusals import BusRefusal
 
 
@@ -62,6 +62,19 @@ def test_silence_and_a_lost_connection_are_answers_too():
     assert [answer.refusal[0] for answer in one.answers] == ["no_answer", "not_connected"]
     ask(simulation, one, third)
     assert [answer.refusal[0] for answer in one.answers][2:] == ["not_connected"]
+
+
+def test_an_answer_that_comes_too_late_is_nobodys_and_no_offence():
+    simulation = Simulation(2, seed=4, authority="grants", weather=Weather(least_delay=2.5, most_delay=3.0))
+    simulation.settle(20)
+    one, other = simulation.hosts
+    ask(simulation, one, other)
+    simulation.run(29)
+    [search] = other.asked
+    simulation.perform(other, lambda node: node.answered(search.peer, search.request, [b"\x80"], simulation.now))
+    simulation.run(4)
+    assert [answer.refusal[0] for answer in one.answers] == ["no_answer"]
+    assert not one.node.status(simulation.now).refused
 
 
 def test_more_questions_than_are_answered_at_once_are_refused():

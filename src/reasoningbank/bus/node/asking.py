@@ -47,7 +47,7 @@ class Asking:
         """Give up questions of either side that were not answered in time."""
         for peer in self._state.peers.values():
             for channel in [channel for channel, (_, at) in peer.questions.items() if now - at > ANSWER_SECONDS]:
-                number, _ = peer.questions.pop(channel)
+                number = peer.give_up_question(channel)
                 self._answer(peer.key, number, "no_answer", f"No answer came within {ANSWER_SECONDS:.0f} seconds.")
             for request in [request for request, (_, at) in peer.requests.items() if now - at > ANSWER_SECONDS]:
                 del peer.requests[request]
@@ -82,6 +82,9 @@ class Asking:
             self._state.send(peer, Hits(request, tuple(hits)), channel, last=True)
 
     def on_hits(self, peer: Peer, channel: int, told: Hits, _now: float) -> None:
+        if channel in peer.late_questions:
+            del peer.late_questions[channel]
+            return
         number, _ = peer.questions.pop(channel, (None, 0.0))
         if number is None or number != told.request:
             raise BusRefusal("malformed", "an answer to what was not asked")

@@ -66,6 +66,8 @@ class Peer:
         self.to_fetch: dict[str, deque[bytes]] = {}
         self.questions: dict[int, tuple[int, float]] = {}
         """Our open questions and when they were asked, by the channels on which they are answered."""
+        self.late_questions: OrderedDict[int, None] = OrderedDict()
+        """The channels of those that were given up: an answer that still comes is nobody's lie."""
         self.requests: dict[int, tuple[int, float]] = {}
         """Its open questions: the channels on which they are answered, and when they came."""
         self.counts: Counter[str] = Counter()
@@ -111,6 +113,14 @@ class Peer:
         self.late_fetches[channel] = self.fetches.pop(channel)
         if len(self.late_fetches) > MOST_LATE:
             self.late_fetches.popitem(last=False)
+
+    def give_up_question(self, channel: int) -> int:
+        """The number of the question that was asked there."""
+        number, _ = self.questions.pop(channel)
+        self.late_questions[channel] = None
+        if len(self.late_questions) > MOST_LATE:
+            self.late_questions.popitem(last=False)
+        return number
 
     def refuses(self, name: bytes, now: float, seconds: float) -> bool:
         """Remember that it does not take what is at a place, or of an author; whether that is new."""
