@@ -87,6 +87,13 @@ def test_a_bank_goes_to_postgresql_and_comes_back_equal(rb, source, server, tmp_
     assert rb("migrate", source).code == 2
 
 
+def test_a_move_that_is_refused_leaves_nothing_at_its_target(rb, source, tmp_path):
+    assert rb("migrate", source, tmp_path / "there.db").code == 0
+    refused = rb("migrate", source, tmp_path / "elsewhere.db")
+    assert (refused.code, "was moved to" in refused.err) == (2, True)
+    assert not list(tmp_path.glob("elsewhere*"))
+
+
 def test_a_bank_that_was_moved_says_where_it_is_to_whoever_writes_and_can_be_read(rb, source, server, caplog):
     assert rb("migrate", source, server).code == 0
     refused = rb("--bank", source, "store", "build", "make build")

@@ -25,15 +25,17 @@ _IN_POSTGRESQL = "pgvector"
 
 
 def migrate_bank(source: Location, target: Location, *, dry_run: bool = False, watch: Watch | None = None) -> Migrated:
-    """Nothing is made at the target by a dry run."""
+    """Nothing is made at the target by a dry run, nor for a bank that cannot be moved."""
     source, target = _absolute(source), _absolute(target)
     if source == target:
         raise InvalidInput(f"{source} cannot be moved to itself: name another place.")
     with closing(_store(source, create=False, read_only=dry_run)) as there:
-        if dry_run and not backend_of(target).exists(target):
+        if not backend_of(target).exists(target):
             from reasoningbank.store.memory import MemoryEngine
 
-            return Migration(there.engine, MemoryEngine(), {}).rehearse()
+            rehearsal = Migration(there.engine, MemoryEngine(), {}).rehearse()
+            if dry_run:
+                return rehearsal
         with closing(_store(target, create=not dry_run, read_only=dry_run)) as here:
             migration = Migration(
                 there.engine,
