@@ -114,8 +114,8 @@ def _stems_in(lowered: str) -> list[int]:
 def _start_of_name(text: str, position: int) -> int:
     before = text[max(0, position - LONGEST_NAME) : position]
     start = position - len(before) + len(before.rstrip(_NAME_CHARS))
-    if start == position and text[start - 1 : start] == " ":
-        # In a sentence the name is of two words: `api key`, `access token`.
+    if start == position and text[start - 1 : start] == " " and not text.startswith("---", position + 3):
+        # In a sentence the name is of two words: `api key`, `access token`; a block of PEM is none.
         said = _SAID_BEFORE.search(text, max(0, start - 12), start)
         return start if said is None else said.start()
     return start

@@ -35,6 +35,7 @@ _FEWEST_OF_A_KEY = 32
 """Ids of payments, messages, calls and runs are shorter."""
 _PARTS_CHARS = (".", "/", "+", "=", "%", "@", "&", "#", "?")
 _LONGEST_PREFIX = 48
+_LOOKS_OF_A_TOKEN = 10
 _SHORTEST_CHARS = 23
 """A prefix of two letters, its line, and a body."""
 
@@ -58,6 +59,7 @@ def prefixed_tokens(text: str, rows: Sequence[tuple[int, int]], allowance: Allow
             if says
             else found.end() == end and _is_key_at_length(found["body"])
         ):
+            allowance.covers(start, _LOOKS_OF_A_TOKEN)
             yield Span(start, end, "api-key")
 
 
