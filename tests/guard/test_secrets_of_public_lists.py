@@ -99,6 +99,7 @@ def test_a_secret_of_every_kind_in_public_lists_goes(carrier: str, secret: str) 
         "connect('localhost', 'user', 'password')",
         "net use Z: \\\\srv\\share /user:jo *",
         "ldapsearch -x -D cn=jo -W",
+        "`net use /user:jo` without a password asks for it",
         "see https://docs.acme.org/hooks/overview",
         "the file_path=/tmp/a1b2c3d4e5f6a7b8c9d0 of it",
     ],

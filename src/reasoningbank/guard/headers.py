@@ -164,8 +164,8 @@ def _command_password(text: str, lowered: str, position: int) -> Span | None:
         return None
     if found["before"] is not None and not _is_run(text, position, found["before"], found["value"]):
         return None
-    if found["value"].strip(".,;:").isalpha() and (lowered[position] == "e" or text.startswith("identified", position)):
-        # A sentence: a library identified by 'name', enable password input.
+    if found["value"].strip(".,;:").isalpha() and lowered.startswith(("e", "net use", "identified"), position):
+        # A sentence: a library identified by 'name', enable password input, `net use /user:jo` without end.
         return None
     return Span(found.start("value"), found.end("value"), "password")
 
