@@ -1,6 +1,6 @@
 """Scrubbing, measured: recall by format, false alarms on texts nobody wrote for it, speed, and two second opinions.
 
-    python -m bench scrub [--data DIR] [--each N] [--second-opinion]
+    python -m bench scrub [--data DIR] [--each N] [--rules FILE …] [--second-opinion]
 
 Recall counts a secret as missed when it, or sixteen characters from its middle, is still in the text. The detectors for
 comparison are run only when asked for and installed.
@@ -22,6 +22,7 @@ from urllib.parse import quote
 
 from bench.benign import texts
 from bench.planted import ANNOUNCED, PLACES, TOKENS, Maker
+from bench.rule_lists import count_found
 from bench.storms.scrub_cost import KNOWN
 from reasoningbank.guard.rules import RULES
 from reasoningbank.guard.secrets import Scrubber
@@ -39,9 +40,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--each", type=int, default=5, help="secrets of each format in each place")
     parser.add_argument("--seed", type=int, default=15112026)
     parser.add_argument("--second-opinion", action="store_true", help="also run detect-secrets and betterleaks")
+    parser.add_argument("--rules", type=Path, nargs="*", default=[], help="only this: public lists of rules, as JSON")
     parser.add_argument("--out", type=Path, help="write the figures as JSON too")
     asked = parser.parse_args(arguments)
     scrubber = Scrubber()
+    if asked.rules:
+        found = {file.stem: count_found(file, lambda text: scrubber.scrub(text).text, survives) for file in asked.rules}
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+        return 0
     figures: dict[str, Any] = {"rules": len(RULES), "recall": _recall(scrubber, asked.each, asked.seed)}
     benign = list(texts(asked.data))
     figures["benign"] = _benign(scrubber, benign)

@@ -21,7 +21,12 @@ _ENCODED = re.compile(
     r"%3a%2f%2f(?P<user>[\w.+~%-]{0,200}?)%3a(?P<password>[\w.+~!*-]{1,256}(?:%(?!40|2f|3a)[0-9a-f]{2}[\w.+~!*-]{0,256}){0,20})%40",
     re.IGNORECASE | re.ASCII,
 )
-_ALONE = re.compile(r"://(?P<key>[A-Za-z0-9_-]{20,256})(?::x-oauth-basic)?@(?P<host>[\w.-]{1,253})", re.ASCII)
+_DIRECTORY = re.compile(
+    r"://(?P<user>(?:[a-z]{1,20}=[^\s/?#@:=\"'<>`,]{1,64},?){1,8}):(?P<password>[^\s/\"'<>`\\]{1,256})@(?P<host>[\w.\[:%-]{1,253})",
+    re.ASCII | re.IGNORECASE,
+)
+"""`ldap://cn=jo,dc=org:…@host`: a user by his whole path."""
+_ALONE = re.compile(r"://(?P<key>[A-Za-z0-9_-]{20,256})(?::(?:x-oauth-basic)?)?@(?P<host>[\w.-]{1,253})", re.ASCII)
 _WEBHOOKS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("slack-webhook", re.compile(r"://hooks\.slack(?:-gov)?\.com/(?P<secret>(?:services|workflows|triggers)/[\w+/-]{20,200})")),
     ("discord-webhook", re.compile(r"://(?:\w+\.)?discord(?:app)?\.com/api/(?:v\d+/)?webhooks/(?P<secret>\d{15,22}/[\w-]{50,100})")),
@@ -31,6 +36,7 @@ _WEBHOOKS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("wecom-webhook", re.compile(r"://qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=(?P<secret>[\w-]{20,60})")),
     ("ifttt-webhook", re.compile(r"://maker\.ifttt\.com/trigger/[\w-]{1,80}/(?:json/)?with/key/(?P<secret>[\w-]{16,60})")),
     ("zapier-webhook", re.compile(r"://hooks\.zapier\.com/hooks/(?:catch|standard)/(?P<secret>\d{4,}/\w{5,})")),
+    ("mattermost-webhook", re.compile(r"://[\w.-]{1,100}(?::\d{1,5})?/hooks/(?P<secret>[a-z0-9]{26})(?![\w/-])")),
     ("google-chat-webhook", re.compile(r"://chat\.googleapis\.com/v1/spaces/[\w-]{1,40}/messages\?(?P<secret>key=[\w-]{20,}&token=[\w%-]{20,})")),
 )  # fmt: skip
 _PGPASS = re.compile(r":5432:[^:\s]{1,64}:[^:\s]{1,64}:(?P<password>[^:\s]{3,128})$", re.MULTILINE)
@@ -46,7 +52,7 @@ _NOBODY = re.compile(
 
 
 _OF_A_WEBHOOK = re.compile(
-    r"://[\w.-]{0,80}?(?:hooks\.|discord|office\.|outlook\.|telegram|open\.|qyapi|maker\.|chat\.)"
+    r"://[\w.:-]{0,80}?(?:hooks\.|/hooks/|discord|office\.|outlook\.|telegram|open\.|qyapi|maker\.|chat\.)"
 )
 
 
@@ -80,7 +86,7 @@ def _pgpass(text: str, position: int) -> Span | None:
 
 
 def _plain(text: str, position: int) -> Span | None:
-    found = _WITH_PASSWORD.match(text, position)
+    found = _WITH_PASSWORD.match(text, position) or _DIRECTORY.match(text, position)
     if found is not None and not is_no_password(found["password"]) and not _is_lesson(found["password"], found["host"]):
         return Span(found.start("password"), found.end("password"), "url-password")
     found = _ALONE.match(text, position)

@@ -50,18 +50,19 @@ _STANDS_FOR_ANOTHER_WHOLE = pattern(
 _SIGNS_OF_ANOTHER = ("***", "...", "…", "${", "$(", "{{", "}}", "%(")
 _WORDS_OF_ANOTHER = (
     "xxxxx", "example", "placeholder", "dummy", "foobar", "redacted", "hidden", "masked", "sample", "todo", "fixme",
-    "getenv", "process.env", "os.environ", "import.meta", "system.get", "1234567", "deadbeef",
+    "getenv", "process.env", "os.environ", "import.meta", "system.get",
 )  # fmt: skip
-_MAY_BE_ANOTHER = ("your", "my", "change", "replace", "insert", "here", "secret", "abcdef", "<")
+_MAY_BE_ANOTHER = ("your", "my", "change", "replace", "insert", "here", "secret", "<")
 _STANDS_FOR_ANOTHER_WITHIN = pattern(
     r"""
       (?<![a-z0-9])your | your(?:[-_ .]|api|app|key|token|secret|pass|access|client)
     | (?:^|[-_ .])my[-_ .](?!sql) | change[-_ ]?me | replace[-_ ]?(?:me|with|this) | insert[-_ ]
-    | goes[-_ ]?here | [-_ ]here$ | secrets?\.[a-z_] | abcdef(?![0-9a-f]) | <[a-z][\w .:-]*+>
+    | goes[-_ ]?here | [-_ ]here$ | secrets?\.[a-z_] | <[a-z][\w .:-]*+>
     """,
     re.VERBOSE,
 )
 _REPEATED = pattern(r"(.)\1{6}")
+_COUNTS_UP = pattern(r"1234567|deadbeef|abcdef(?![0-9a-f])")
 
 
 _WORDS_OF_A_DRAWING = ("xxxxx", "***", "...", "placeholder", "redacted", "your-", "your_")
@@ -70,18 +71,19 @@ JUDGED_CHARS = 512
 """The beginning says it all, and a token may be as long as a text."""
 
 
-def stands_for_another(value: str) -> bool:
-    """A placeholder, a reference to a variable, a drawing: not the secret itself."""
+def stands_for_another(value: str, *, may_count: bool = False) -> bool:
+    """A placeholder, a reference to a variable, a drawing: not the secret itself.
+
+    `may_count` where a name leaves no other reading: there 1234567 and abcdef may be part of a long secret.
+    """
     folded = value.lower()
-    if _STANDS_FOR_ANOTHER_WHOLE.match(folded):
+    if _STANDS_FOR_ANOTHER_WHOLE.match(folded) or not (may_count or _COUNTS_UP.search(folded) is None):
         return True
     for word in _WORDS_OF_ANOTHER:
         if word in folded:
             return True
-    if not folded.isalnum():
-        for sign in _SIGNS_OF_ANOTHER:
-            if sign in folded:
-                return True
+    if not folded.isalnum() and any(sign in folded for sign in _SIGNS_OF_ANOTHER):
+        return True
     for word in _MAY_BE_ANOTHER:
         if word in folded:
             if _STANDS_FOR_ANOTHER_WITHIN.search(folded):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.allowance import Allowance, Purse
@@ -20,7 +20,7 @@ _ESCAPED = pattern(r"%[0-9A-Fa-f]{2}")
 
 def in_headers(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
     allowance = Allowance(text, purse)
-    for sign, search, looks in _SEARCHES:
+    for sign, search, looks in [search for common, group in _SEARCHES if common in lowered for search in group]:
         position = lowered.find(sign)
         while position >= 0:
             span = search(text, lowered, position)
@@ -107,7 +107,7 @@ def _asks_a_server(lowered: str, position: int) -> bool:
     )
 
 
-_SIGNED = pattern(r"sig(?:=|%3[dD])(?P<value>[A-Za-z0-9%+/_-]{40,128}(?:={0,2}|(?:%3[dD]){0,2}))", re.IGNORECASE)
+_SIGNED = pattern(r"sig(?:=|%3[dD])(?P<value>[A-Za-z0-9%+/_-]{24,128}(?:={0,2}|(?:%3[dD]){0,2}))", re.IGNORECASE)
 
 
 def _signatures(text: str, _: str, position: int) -> Span | None:
@@ -126,6 +126,18 @@ _COMMAND_PASSWORD = pattern(
     r"|docker login\b[^\n|;]{0,120}?[ \t]-p[ \t]{1,4}"
     r"|redis-cli\b[^\n|;]{0,120}?[ \t]-a[ \t]{1,4}"
     r"|mongo(?:sh|dump|restore|import|export)?\b[^\n|;]{0,120}?[ \t]-p[ \t]{1,4}"
+    r"|(?:podman|helm registry|az) login\b[^\n|;]{0,120}?[ \t]-p[ \t]{1,4}"
+    r"|schtasks\b[^\n|;]{0,200}?[ \t]/rp[ \t]{1,4}"
+    r"|net use\b[^\n|;]{0,120}?[ \t]/user:[^\s]{1,80}[ \t]{1,4}(?![/*])"
+    r"|net use[ \t]{1,4}(?:\w:[ \t]{1,4})?\\\\[^\s]{1,120}[ \t]{1,4}(?=[^\s/*]{4,64}[ \t]{1,4}/user:)"
+    r"|net user[ \t]{1,4}[\w.$-]{1,40}[ \t]{1,4}(?=[^\s/*]{4,64}[ \t]{1,4}/add)"
+    r"|cmdkey\b[^\n|;]{0,120}?[ \t]/pass:"
+    r"|(?:wmic|xfreerdp)\b[^\n|;]{0,120}?[ \t]/p(?:assword)?:"
+    r"|sqlcmd\b[^\n|;]{0,120}?[ \t]-P[ \t]{0,4}"
+    r"|(?:plink|pscp)\b[^\n|;]{0,120}?[ \t]-pw[ \t]{1,4}"
+    r"|ldap(?:search|add|modify)\b[^\n|;]{0,160}?[ \t]-w[ \t]{1,4}"
+    r"|smbclient\b[^\n|;]{0,120}?[ \t]-U[ \t]{1,4}[^\s%]{1,64}%"
+    r"|-pass(?:in|out)[ \t]{1,4}pass:"
     r"|psexec\b[^\n|;]{0,120}?[ \t]-p[ \t]{1,4}"
     r"|snmp-server[ \t]{1,4}community[ \t]{1,4}(?=\S{2,64}[ \t]{1,4}r[ow]\b)"
     r"|enable[ \t]{1,4}(?:password|secret)[ \t]{1,4}(?:level[ \t]{1,4}\d{1,2}[ \t]{1,4})?(?:\d[ \t]{1,4})?"
@@ -152,8 +164,8 @@ def _command_password(text: str, lowered: str, position: int) -> Span | None:
         return None
     if found["before"] is not None and not _is_run(text, position, found["before"], found["value"]):
         return None
-    if found["value"].strip(".,;:").isalpha() and (lowered[position] == "e" or text.startswith("identified", position)):
-        # A sentence: a library identified by 'name', enable password input.
+    if found["value"].strip(".,;:").isalpha() and lowered.startswith(("e", "net use", "identified"), position):
+        # A sentence: a library identified by 'name', enable password input, `net use /user:jo` without end.
         return None
     return Span(found.start("value"), found.end("value"), "password")
 
@@ -167,7 +179,7 @@ def _is_run(text: str, position: int, before: str, value: str) -> bool:
 
 
 _HANDED_OVER = pattern(
-    r"""(?:credentials?|auth|login|directoryentry)[ \t]{0,2}[=:]?[ \t]{0,2}\(\s{0,20}
+    r"""(?:credentials?|auth|login|directoryentry)(?:\]?::new)?[ \t]{0,2}[=:]?[ \t]{0,2}\(\s{0,20}
         (?P<quote>["'])[^"'\n]{1,100}(?P=quote)\s{0,20},\s{0,40}
         (?:(?P=quote)[^"'\n]{1,100}(?P=quote)\s{0,20},\s{0,40}(?=["'][^"'\n]{1,64}["']\s{0,20}[,)]))?
         (?P=quote)(?P<value>[^"'\s]{6,64})(?P=quote)\s{0,20}[,)]""",
@@ -175,9 +187,26 @@ _HANDED_OVER = pattern(
 )
 
 
+_CONNECTED = pattern(
+    r"""(?:connect|mysqli|pdo|getconnection|ftp_login|sqlconnection|createconnection)[ \t]{0,2}\(\s{0,20}
+        (?:(?P<quote>["'])[^"'\n]{0,200}(?P=quote)|[$\w.>-]{1,40})\s{0,20},\s{0,40}
+        (?P<user>["'])[^"'\n]{1,64}(?P=user)\s{0,20},\s{0,40}
+        (?P<own>["'])(?P<value>[^"'\s]{6,64})(?P=own)\s{0,20}[,)]""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def _connected(text: str, _: str, position: int) -> Span | None:
+    """`mysqli_connect("db", "jo", "…")`: a place, a user and a password in a row."""
+    return _handed_password(_CONNECTED.match(text, position))
+
+
 def _handed_over(text: str, _: str, position: int) -> Span | None:
     """`NetworkCredential("jo", "…")`, `auth=("jo", "…")`: a user and a password in a row."""
-    found = _HANDED_OVER.match(text, position)
+    return _handed_password(_HANDED_OVER.match(text, position))
+
+
+def _handed_password(found: re.Match[str] | None) -> Span | None:
     if found is None or found["value"].startswith("[SECRET:") or stands_for_another(found["value"]):
         return None
     if not is_secret(FoundValue("password", found["value"], "=", quoted=True), Announces.PASSWORD):
@@ -185,28 +214,55 @@ def _handed_over(text: str, _: str, position: int) -> Span | None:
     return Span(found.start("value"), found.end("value"), "password")
 
 
-_SEARCHES = (
-    ("bearer", _scheme, 6),
-    ("basic", _scheme, 6),
-    ("-u ", _curl_user, 3),
-    ("--user", _curl_user, 3),
-    ("sig=", _signatures, 4),
-    ("sig%3d", _signatures, 4),
-    ("sshpass", _command_password, 1),
-    ("htpasswd", _command_password, 1),
-    ("psexec", _command_password, 1),
-    ("snmp-server", _command_password, 1),
-    ("enable password", _command_password, 1),
-    ("enable secret", _command_password, 1),
-    ("credential", _handed_over, 1),
-    ("auth", _handed_over, 1),
-    ("login(", _handed_over, 1),
-    ("directoryentry(", _handed_over, 1),
-    ("mysql", _command_password, 1),
-    ("mariadb", _command_password, 1),
-    ("docker login", _command_password, 1),
-    ("redis-cli", _command_password, 1),
-    ("mongo", _command_password, 1),
-    ("identified by", _command_password, 1),
+_Search = Callable[[str, str, int], Span | None]
+_SEARCHES: tuple[tuple[str, tuple[tuple[str, _Search, int], ...]], ...] = (
+    ("bearer", (("bearer", _scheme, 6),)),
+    ("basic", (("basic", _scheme, 6),)),
+    ("-u ", (("-u ", _curl_user, 3),)),
+    ("--user", (("--user", _curl_user, 3),)),
+    ("sig", (("sig=", _signatures, 4), ("sig%3d", _signatures, 4))),
+    ("sshpass", (("sshpass", _command_password, 1),)),
+    ("htpasswd", (("htpasswd", _command_password, 1),)),
+    ("psexec", (("psexec", _command_password, 1),)),
+    ("snmp-server", (("snmp-server", _command_password, 1),)),
+    ("enable ", (("enable password", _command_password, 1), ("enable secret", _command_password, 1))),
+    ("credential", (("credential", _handed_over, 1),)),
+    ("auth", (("auth", _handed_over, 1),)),
+    ("directoryentry(", (("directoryentry(", _handed_over, 1),)),
+    (
+        "login",
+        (
+            ("login(", _handed_over, 1),
+            ("ftp_login(", _connected, 1),
+            ("docker login", _command_password, 1),
+            ("podman login", _command_password, 3),
+            ("helm registry login", _command_password, 3),
+            ("az login", _command_password, 3),
+        ),
+    ),
+    ("connect", (("connect(", _connected, 2), ("getconnection(", _connected, 1))),
+    ("pdo(", (("pdo(", _connected, 1),)),
+    ("mysql", (("mysqli(", _connected, 1), ("mysql", _command_password, 1))),
+    ("mariadb", (("mariadb", _command_password, 1),)),
+    ("redis-cli", (("redis-cli", _command_password, 1),)),
+    ("mongo", (("mongo", _command_password, 1),)),
+    ("identified by", (("identified by", _command_password, 1),)),
+    ("net use", (("net use", _command_password, 12),)),
+    ("schtasks", (("schtasks", _command_password, 4),)),
+    ("cmdkey", (("cmdkey", _command_password, 3),)),
+    ("/p", (("wmic", _command_password, 3), ("xfreerdp", _command_password, 3))),
+    ("sqlcmd", (("sqlcmd", _command_password, 3),)),
+    ("smbclient", (("smbclient", _command_password, 3),)),
+    ("-pw ", (("plink", _command_password, 3), ("pscp", _command_password, 3))),
+    (
+        "ldap",
+        (
+            ("ldapsearch", _command_password, 3),
+            ("ldapadd", _command_password, 3),
+            ("ldapmodify", _command_password, 3),
+        ),
+    ),
+    ("-pass", (("-passin", _command_password, 1), ("-passout", _command_password, 1))),
 )
-"""What is looked for, how it is read, and the looks that it takes where it is no secret."""
+"""What is looked for, how it is read, and the looks that it takes where it is no secret; by what is in all of a group,
+so that most texts are asked for that alone."""

@@ -26,12 +26,15 @@ from reasoningbank.guard.surroundings import (
     is_setting,
     opens_a_door,
 )
-from reasoningbank.guard.values import FoundValue, is_secret, is_told
+from reasoningbank.guard.values import FoundValue, is_secret, is_told, leaves_no_other_reading
 
 _SHORTEST_VALUE = 6
 _LONGEST_REST = 40
 _NAME = pattern(r"[\w.$-]*+", re.ASCII)
 _NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-"
+_SAID_BEFORE = pattern(
+    r"(?<![\w.-])(?:api|access|auth|client|private|secret|license|admin|app|deploy)[ ]\Z", re.IGNORECASE
+)
 _MAY_FOLLOW = frozenset("(!?+.|\\\"'`*&%]:=>, \t{\r\n\f\v-")
 """What an operator may begin with; all else after a name says that no value follows."""
 
@@ -45,6 +48,7 @@ _OPERATOR = pattern(
       | [ \t]{1,4}\{[^{}]{0,200}?\sdefault[ \t]{0,20}=[ \t]{0,4}   # variable "api_key" { … default = "…" }
       | [ \t]{0,4}:[ \t]{0,4}&?(?:'static[ \t])?(?:str|string|String|Final(?:\[str\])?)\??[ \t]{0,4}=[ \t]{0,4}
       | [ \t]{1,4}(?:string|String|str)[ \t]{0,4}=[ \t]{0,4}
+      | [ \t]{0,4}:?[ \t]{0,4}\r?\n[ \t]{0,8}(?=[\w+/=.-]{20,200}[ \t]{0,4}(?:[\r\n]|\Z))   # alone on the next line
       | [ \t]{0,20}(?::{1,3}=|[?+.]=|[?|]{2}=|=>|->|[=!]={0,2}=|=|::?|%3[DdAa]|\\u003[dD])
         [ \t]{0,20}(?:[>|][-+]?\s{1,20})?
       | >\s{0,40}(?:\{(?:[\w.-]{1,40}[ ]{1,3}){0,3})?          # <password>…, <secret>{vendor AQAAABAAA …}
@@ -52,12 +56,13 @@ _OPERATOR = pattern(
       | [ \t]{0,2}\([ \t]{0,4}                                # setPassword("…")
       | [ \t]{1,3}(?:is|was|are|to|of)[ \t:]{1,3}              # the password is …
       | [ \t]{1,3}(?:for|of)[ \t][^\n=:,;]{1,40}?(?:[ \t](?:is|=)|:)[ \t:]{1,3}    # the password for user 'jo' is …
+      | ["']?\s{0,4},\s{0,40}["']params["']\s{0,4}:\s{0,4}\[\s{0,40}   # "method": "login_with_api_key", "params": ["…"]
       | ["']?[ \t]{0,4},\s{0,40}(?=\\?["'])                    # "--api-key", "…"
       | ,(?=[\w+/=.-]{16})                                     # token,…,
       | [ \t]{1,4}[-–][ \t]{1,4}                               # token - '…'
       | [ \t]{1,4}                                             # --api-key …
     )
-    (?:(?:Bearer|Basic|Token|token|ApiKey|SSWS|Bot|GenieKey)[ \t]{1,4}|%20)?
+    (?:(?:Bearer|Basic|Token|token|ApiKey|Api-Key|SSWS|Bot|GenieKey|sso-key|Key|Klaviyo-API-Key)[ \t]{1,4}|%20)?
     (?P<quote>(?:[bruf@$]{0,2}\\{0,4}["'`]{1,3}|&quot;|%22|\*\*)?)
     """,
     re.VERBOSE | re.ASCII,
@@ -108,7 +113,12 @@ def _stems_in(lowered: str) -> list[int]:
 
 def _start_of_name(text: str, position: int) -> int:
     before = text[max(0, position - LONGEST_NAME) : position]
-    return position - len(before) + len(before.rstrip(_NAME_CHARS))
+    start = position - len(before) + len(before.rstrip(_NAME_CHARS))
+    if start == position and text[start - 1 : start] == " " and not text.startswith("---", position + 3):
+        # In a sentence the name is of two words: `api key`, `access token`; a block of PEM is none.
+        said = _SAID_BEFORE.search(text, max(0, start - 12), start)
+        return start if said is None else said.start()
+    return start
 
 
 def kind_under(name: str, value: str) -> str | None:
@@ -158,7 +168,7 @@ def _is_taken(text: str, position: int, end: int, pair: _Pair) -> bool:
         # A key of a mapping, unless it is a service's.
         return is_of_a_service(text, position)
     name_at = end - len(pair.name)
-    if kind is Announces.PASSWORD and not quoted and opens_a_door(text, name_at, value):
+    if kind is Announces.PASSWORD and not quoted and opens_a_door(text, name_at, pair.at, value):
         return True
     configured = not quoted and is_setting(text, name_at, pair.at + len(value), sign)
     return is_secret(FoundValue(pair.name, value, sign, quoted, configured), kind)
@@ -175,7 +185,12 @@ def _is_taken_without_a_sign(text: str, position: int, sign: str, pair: _Pair, k
         )
     if not gives_a_value(text, position, pair.operator, sign):
         # Then only what cannot be anything else: `a secret … within`, `key,…,`.
-        return kind >= Announces.SECRET and is_told(pair.name, value) and not stands_for_another(value)
+        may_count = leaves_no_other_reading(value)
+        return (
+            kind >= Announces.SECRET
+            and is_told(pair.name, value)
+            and not stands_for_another(value, may_count=may_count)
+        )
     if kind is Announces.PASSWORD and any(map(str.isdigit, value)) and in_netrc(text, position, pair.operator):
         return not is_no_password(value)
     return is_secret(FoundValue(pair.name, value, sign, quoted, configured=True), kind)
@@ -191,5 +206,6 @@ def _value(text: str, start: int, quote: str, longest: int) -> str:
     if not mark:
         end = _ENCODED_END.search(value) if "%" in value or "&" in value else None
         value = value[: end.start()] if end else value
-        value = value.rstrip(".,:!?*")
+        # A mark at the end is of the sentence, unless the rest is no word.
+        value = value.rstrip(".,:!?*" if value.isalpha() or value.endswith("**") else ".,:")
     return value

@@ -1,7 +1,6 @@
 """Classifies the name of a value: of a password, a token or key, perhaps a key, or of nothing secret.
 
-Knows the words that announce a secret, the words that look like them and announce none, and the names of services whose
-settings are mostly keys. Knows nothing of values.
+Knows the words that announce a secret, and the words that look like them and announce none. Knows nothing of values.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from functools import cache, lru_cache
 
 from reasoningbank.core.patterns import pattern
 
-STEMS = ("key", "token", "secret", "pass", "pw", "auth", "cred", "psk")
+STEMS = ("key", "token", "secret", "pass", "pw", "auth", "cred", "psk", "_pat", "bearer")
 """In lower case; without one of these no name announces anything."""
 
 
@@ -30,15 +29,16 @@ _ANNOUNCING = r"""
     | (?:api|app|access|account|auth|admin|client|consumer|crypt\w*|deploy|encrypt\w*|licen[cs]e|master|priv(?:ate)?
         |root|secret|security|service|session|shared|sign\w*|ssh|storage|subscription|webhook|write|read|rest|sas
         |ingest|hmac|aes|rsa|jwt|bot|web|server|project|publish\w*|live|prod\w*)[_.\- ]?keys?
-    | apikey | [_-]key$ | (?<=[a-z])Key$ | _PAT$ | (?:^|[_-])psk$ | authorization | auth[_.-]?(?:header|data|code)?$
+    | apikey | [_-]key$ | (?<=[a-z])Key$ | [_-]PAT$ | (?:^|[_-])bearer$ | (?:^|[_-])psk$
+    | authorization | auth[_.-]?(?:header|data|code)?$
     """
 _PERHAPS = r"^keys?$ | [_-]api$ | (?<=[a-z0-9])Keys?$ | (?<=[a-z])key$ | key[_-]?\d+$"
 _WORD_NAMES = r"""
       token(?:iz|is) | tokens | (?:max|num)_?token
     | token[_.-]?(?:type|count|limit|budget|ur[li]|endpoint|name|ids?$|len|size|usage|expir|ttl|class|path|file|info
         |index|pos|list|map|set|ratio|rate|kind|stream|bucket|address|symbol)
-    | (?:pass|secret|key|token|password|credential)s?[_.-]?(?:name|field|label|hint|policy|length|len|path|file
-        |filename|dir|ur[li]|type|regex|pattern|rule|ref|arn|version|ids?|count|prompt|input|placeholder|help|text
+    | (?!secret_id$)(?:pass|secret|key|token|password|credential)s?[_.-]?(?:name|field|label|hint|policy|length|len
+        |path|file|filename|dir|ur[li]|type|regex|pattern|rule|ref|arn|version|ids?|count|prompt|input|placeholder|help|text
         |title|message|error|column|size|format|provider|manager|store|source|helper|process|alg\w*|rotation|expir\w*
         |reset\w*|chang\w*|strength|attribute|env|var|envvar|hash|digest|salt|usage|ring|chain|board|pair|less|space
         |stroke|event|press|down|up)s?$
@@ -70,47 +70,6 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 
 def is_password_name(name: str) -> bool:
     return _PASSWORD_NAMES.search(name) is not None
-
-
-_SERVICES = """
-abuseipdb accuweather adafruit adobe airbrake airship airtable aiven algolia alibaba alienvault amplitude anthropic
-apiflash apify apollo appcues appfollow artifactory asana assemblyai atlassian auth0 autopilot aws aylien azure
-bannerbear beamer besnappy bitbar bitbucket bitfinex bitly bitrise bittrex blynk box branch brave browserstack
-bugsnag buildkite calendly capsulecrm cartesia censys cerebras chartmogul circleci clarifai clearbit clerk clickhelp
-clickup clockify closecrm cloudconvert cloudflare cloudinary cloudsmith codacy codeclimate codecov cohere coinbase
-confluent contentful convertkit couchbase coveralls crowdin databricks datadog deepgram deepl deepseek detectify
-digitalocean discord disqus docker dockerhub doppler droneci dropbox duffel dynatrace easypost ebay elastic
-elevenlabs etherscan etsy eventbrite facebook fastly figma finicity finnhub firebase fixer flickr flutterwave
-freshbooks freshdesk fullstory geocodio getresponse gitea github gitlab gitter gocardless grafana groq gumroad
-happyscribe harness helpscout heroku honeybadger honeycomb hubspot huggingface hunter ibm imgur influxdb infracost
-instagram intercom ipinfo ipstack jira jotform jumpcloud kagi klaviyo kraken kucoin langfuse lark launchdarkly
-linear linkedin lob localytics logdna loggly lokalise looker mailboxlayer mailchimp mailgun mailjet mandrill mapbox
-mapquest mattermost maxmind mercury messagebird mistral mixpanel monday mongodb mux neon netlify newrelic newsapi
-ngrok nightfall notion npm nuget numverify nvidia nylas okta onesignal openai opencage openrouter openweather
-opsgenie ovh paddle pagerduty papertrail paypal pendo perplexity pinecone pingdom pinterest pipedrive plaid
-planetscale plivo posthog postman postmark prefect pubnub pulumi pushbullet pusher quandl rapidapi razorpay recurly
-replicate resend ringcentral rollbar saucelabs scrapeapi screenshotapi securitytrails segment sendbird sendgrid
-sendinblue sentry shodan shopify shutterstock slack snyk sonarcloud sourcegraph splunk spotify square squarespace
-sslmate stripe sumologic supabase surveymonkey tableau tailscale telegram telnyx todoist tomtom travisci trello
-twilio twitch twitter typeform unsplash uplead uptimerobot userstack vercel virustotal vultr wakatime wandb
-weatherbit weatherstack webflow wistia workos wrike yandex yelp youneedabudget zapier zendesk zenserp zipcodeapi
-zoho zonkafeedback
-"""
-"""Of what stands for a value under such a name alone, most is a key."""
-_WORDS = pattern(r"[a-z][a-z0-9]+")
-_NO_KEY = "id ids url uri host sha hash digest version image tag ref commit channel user name team org"
-
-
-def names_a_service(name: str) -> bool:
-    """`algolia`, `DD_algolia`: a service, and nothing that says which of its ids, hosts or versions it is."""
-    services, no_key = _services()
-    words = _WORDS.findall(name.lower())
-    return not services.isdisjoint(words) and no_key.isdisjoint(words)
-
-
-@cache
-def _services() -> tuple[frozenset[str], frozenset[str]]:
-    return frozenset(_SERVICES.split()), frozenset(_NO_KEY.split())
 
 
 _VENDORS = (

@@ -12,6 +12,7 @@ from functools import cache
 from reasoningbank.guard.rule import HEX as _HEX
 from reasoningbank.guard.rule import Rule
 from reasoningbank.guard.rule import W as _W
+from reasoningbank.guard.service_tokens import SERVICE_TOKENS
 from reasoningbank.guard.services import SERVICES
 
 RULES: tuple[Rule, ...] = (
@@ -215,6 +216,7 @@ RULES: tuple[Rule, ...] = (
         True,
     ),
     *SERVICES,
+    *SERVICE_TOKENS,
 )
 
 

@@ -28,7 +28,7 @@ LONG_CHARS = 20_000
 """A longer text is gone through twice at most."""
 SHORTEST_SECRET = 8
 """With what announces it; `://:abc@x` is the least that any rule takes."""
-TOKEN_FORMATS = 217
+TOKEN_FORMATS = 250
 """How many `guard.rules` knows, said without loading it."""
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 _MOST_MARKS, _MOST_RECORDS = 4_096, 32
@@ -96,8 +96,15 @@ class Scrubber:
             or ("-" in lowered and ("-u " in lowered or "-p " in lowered or "-a " in lowered or "--user" in lowered))
             or (":" in lowered and ("://" in lowered or ":5432:" in lowered))
             or ("~" in lowered and "q~" in lowered)
+            or ("$" in lowered and lowered.count("$") >= 3)
             or ("snmp-server" in lowered or "psexec" in lowered)
-            or ("(" in lowered and ("login(" in lowered or "directoryentry(" in lowered))
+            or ("(" in lowered and ("login(" in lowered or "connect(" in lowered or "directoryentry(" in lowered))
+            or ("(" in lowered and ("connection(" in lowered or "pdo(" in lowered))
+            or (
+                "/" in lowered
+                and ("/rp " in lowered or "/user:" in lowered or "/p:" in lowered or "net user" in lowered)
+            )
+            or ("ldap" in lowered or "smbclient" in lowered)
         )
 
     def passes(self, text: str) -> bool:
@@ -266,6 +273,14 @@ def _by_shape(reading: _Reading, purse: Purse) -> Iterable[Span]:
     return tokens_in(reading.text, reading.rows, purse)
 
 
+def _hashed_passwords(reading: _Reading, purse: Purse) -> Iterable[Span] | None:
+    if "$" not in reading.lowered and "{s" not in reading.lowered and "pbkdf2" not in reading.lowered:
+        return None
+    from reasoningbank.guard.password_hashes import password_hashes
+
+    return password_hashes(reading.text, reading.lowered, purse)
+
+
 def _in_addresses(reading: _Reading, purse: Purse) -> Iterable[Span] | None:
     lowered = reading.lowered
     if "://" not in lowered and "%3a%2f%2f" not in lowered and ":5432:" not in lowered:
@@ -303,4 +318,13 @@ def _in_prose(reading: _Reading, purse: Purse) -> Iterable[Span] | None:
     return in_prose(reading.text, reading.lowered, purse)
 
 
-_SEARCHES = (_in_blocks, _by_shape, _in_addresses, _in_headers, _announced_secrets, _under_services, _in_prose)
+_SEARCHES = (
+    _in_blocks,
+    _hashed_passwords,
+    _by_shape,
+    _in_addresses,
+    _in_headers,
+    _announced_secrets,
+    _under_services,
+    _in_prose,
+)

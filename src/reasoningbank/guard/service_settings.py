@@ -10,32 +10,58 @@ from collections.abc import Iterator, Sequence
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.allowance import Allowance, Purse
-from reasoningbank.guard.entropy import stands_for_another
-from reasoningbank.guard.names import names_a_service
+from reasoningbank.guard.entropy import is_uuid, stands_for_another
+from reasoningbank.guard.service_names import has_uuids_for_keys, names_a_service
 from reasoningbank.guard.spans import Span
 from reasoningbank.guard.values import is_drawn_for_sure
 
 _LONGEST_CHARS = 128
-_ASSIGNS = frozenset("=:>")
-_GIVEN = pattern(r"""(?P<name>[\w.-]{2,40}+)["'`]?\]?[ \t]{0,3}(?:[=:?+]=|={1,2}>|[=:])[ \t]{0,3}["'`]\Z""", re.ASCII)
+_LONGEST_NAME = 60
+_BLANKS = " \t"
+_QUOTES = "'\"`"
+_SIGNS = "=:>?+|"
+_NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+_LINE_ENDS = pattern(r"[ \t]{0,4}(?:\Z|[\r\n;#<\"'`]|\\[nr])")
+_REST = pattern(r"[\w.+/=~:-]{0,120}", re.ASCII)
 
 
 def under_services(text: str, rows: Sequence[tuple[int, int]], purse: Purse) -> Iterator[Span]:
     """`rows` are where the characters of a name stand in a row."""
     allowance = Allowance(text, purse)
-    for start, end in rows:
-        if end <= allowance.cut_to or text[start - 1 : start] not in ("'", '"', "`"):
+    for start, row_end in rows:
+        if row_end <= allowance.cut_to or row_end - start > _LONGEST_CHARS:
             continue
-        if not _ASSIGNS.intersection(text[max(0, start - 4) : start - 1]):
+        end = _REST.match(text, row_end).end()  # type: ignore[union-attr]  # it matches anywhere
+        name = _given_to(text, start, end)
+        if not name or not names_a_service(name):
             continue
-        if text[end : end + 1] not in ("'", '"', "`", "=") or end - start > _LONGEST_CHARS:
-            continue
-        if not allowance.covers(start, 4):
+        if not allowance.covers(start, 10):
             yield allowance.stretch(start)
             continue
-        given = _GIVEN.search(text, max(0, start - 60), start)
-        if given is None or not names_a_service(given["name"]):
-            continue
         value = text[start:end]
-        if is_drawn_for_sure(value) and not stands_for_another(value):
+        if _is_key(name, value) and not stands_for_another(value):
             yield Span(start, end, "api-key")
+
+
+def _given_to(text: str, start: int, end: int) -> str:
+    """The name that a value is given to: in quotes behind a sign or as an argument, or bare as the last of a line."""
+    before = text[max(0, start - _LONGEST_NAME) : start]
+    ahead = before.rstrip(_QUOTES).rstrip(_BLANKS)
+    if before[-1:] and before[-1] in _QUOTES:
+        if text[end : end + 1] not in ("'", '"', "`", "="):
+            return ""
+        name = ahead.rstrip(_SIGNS)
+        if name == ahead:
+            name = ahead.removesuffix("(")
+    else:
+        name = ahead.rstrip(_SIGNS)
+        if _LINE_ENDS.match(text, end) is None:
+            return ""
+    if name == ahead:
+        return ""
+    name = name.rstrip(_BLANKS).rstrip("]").rstrip(_QUOTES)
+    return name[len(name.rstrip(_NAME_CHARS)) :]
+
+
+def _is_key(name: str, value: str) -> bool:
+    return has_uuids_for_keys(name) if is_uuid(value) else is_drawn_for_sure(value)

@@ -10,7 +10,7 @@ import re
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.addresses import is_no_password
-from reasoningbank.guard.names import names_a_service
+from reasoningbank.guard.service_names import speaks_of_a_service
 
 LONGEST_NAME = 48
 _SPOKEN_OF_CHARS = 80
@@ -19,35 +19,57 @@ TAKES_ONE = pattern(r"(?:pass(?:w(?:or)?d|phrase)?|pwd|secret|token|key|credenti
 _BEFORE_A_SETTING = pattern(
     r"(?:^|[\n;&|\"'`])[ \t]{0,40}(?:(?:export|set|setx|ENV|ARG|-[a-zA-Z]|-|\+|[#]|//|\w{1,20}:)[ \t]{1,4}|--?|\+)?\Z"
 )
+_BEFORE_A_PAIR = pattern(r"[^,(\s][ \t]{1,4}\Z")
 _BEHIND_A_SETTING = pattern(r"[ \t]{0,4}(?:\Z|[\r\n;&\"'`#]|[ \t](?=[\w-]))")
 
 
 def is_of_a_service(text: str, at: int) -> bool:
     """Whether a service was spoken of just before."""
-    return names_a_service(text[max(0, at - _SPOKEN_OF_CHARS) : at])
+    return speaks_of_a_service(text[max(0, at - _SPOKEN_OF_CHARS) : at])
+
+
+def _is_pair(text: str, start: int, end: int) -> bool:
+    name, sign, _ = text[start:end].partition("=")
+    if not sign or name.endswith((" ", "\t")):
+        return False
+    return _BEFORE_A_PAIR.search(text, max(0, start - 6), start) is not None
 
 
 def is_setting(text: str, start: int, end: int, sign: str) -> bool:
     """Whether a name and its value are all that a line or a part of it says: `DB_PASSWORD=…`, `password: …`."""
     return (
         sign in ("=", ":", ">")
-        and _BEFORE_A_SETTING.search(text[max(0, start - 60) : start]) is not None
+        and (
+            _BEFORE_A_SETTING.search(text[max(0, start - 60) : start]) is not None
+            # `url=… db.password=…`: one of several on a line, where no blank stands around the sign.
+            or (sign == "=" and _is_pair(text, start, end))
+        )
         and _BEHIND_A_SETTING.match(text, end) is not None
     )
 
 
-_CONNECTS = pattern(
-    r"(?:user(?:[ _]?id|name)?|uid|server|data source|host|database|initial catalog|dbname)[ ]?="
-    r"[^;=\n\"']{1,100};[ ]{0,4}\Z",
-    re.IGNORECASE,
+_PARTS = (
+    r"(?:user(?:[ _]?id|name)?|uid|server|data source|host|hostname|database|initial catalog|db|dbname|port|addr)[ ]?="
 )
+_CONNECTS = {
+    ";": pattern(rf"{_PARTS}[^;=\n\"']{{1,100}};[ ]{{0,4}}\Z", re.IGNORECASE),
+    " ": pattern(rf"{_PARTS}[^\s;=,\"'()]{{1,100}}[ ]\Z", re.IGNORECASE),
+    ",": pattern(rf"{_PARTS}[^\s;=,\"'()]{{1,100}},\Z", re.IGNORECASE),
+}
+_DIGIT_AND_LETTER = pattern(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[^.()\[\]]{8,128}")
 
 
-def opens_a_door(text: str, start: int, value: str) -> bool:
+def opens_a_door(text: str, start: int, value_at: int, value: str) -> bool:
     """`Server=db;User Id=jo;Password=…;`: there whatever stands is one, as in an address."""
-    if text[start - 2 : start - 1] != ";" and text[start - 1 : start] != ";":
+    parting = text[start - 1 : start]
+    if parting == " " and text[start - 2 : start - 1] == ";":
+        parting = ";"
+    if parting not in _CONNECTS or _CONNECTS[parting].search(text, max(0, start - 160), start) is None:
         return False
-    return _CONNECTS.search(text, max(0, start - 160), start) is not None and not is_no_password(value)
+    if parting == ",":
+        # The arguments of a call look the same, and there a name stands for the value.
+        return _DIGIT_AND_LETTER.fullmatch(value) is not None and not is_no_password(value)
+    return (parting == ";" or text[value_at - 1 : value_at] == "=") and not is_no_password(value)
 
 
 def gives_a_value(text: str, at: int, operator: str, sign: str) -> bool:

@@ -23,6 +23,7 @@ from reasoningbank.guard.entropy import (
     is_varied,
     wordiness,
 )
+from reasoningbank.guard.prefixed import prefixed_tokens
 from reasoningbank.guard.rule import Rule
 from reasoningbank.guard.rules import ANCHORS, shape_of
 from reasoningbank.guard.spans import Span
@@ -41,6 +42,8 @@ _CLOUD_KEY_CHARS = 40
 _IN_PIECES = ("Q~", "+ASt", "ACDb", "+AMC", "glc_", "django-insecure-")
 """Of tokens that may fall apart into runs too short to be seen."""
 _UUID_CHARS = 36
+_KEY_ID_CHARS = 32
+_FEWEST_CHANGES = 5
 _TRUSTED_ANCHOR_CHARS = 4
 _BEGINNING = 3
 _CHARS_READ_IN_A_LOOK = 64
@@ -88,12 +91,26 @@ def tokens_in(text: str, rows: Sequence[tuple[int, int]], purse: Purse) -> Itera
     found = [run for run in rows if _may_be_token(text[run[0] : run[1]])]
     allowance = Allowance(text, purse)
     yield from _find_anchored(text, found, _EVERY, allowance)
+    yield from prefixed_tokens(text, found, allowance)
     for anchor in _IN_PIECES:
         position = text.find(anchor)
         if position >= 0:
             rule = next(rule for known, rule in ANCHORS if known == anchor)
             yield from _matches(text, position, len(text), anchor, rule, Allowance(text, purse))
+    yield from _keys_of_two_parts(text, found)
     yield from _cloud_keys(text)
+
+
+_SECOND_PART = pattern(r"\.(?P<body>[A-Za-z0-9]{16})(?![\w.-])")
+
+
+def _keys_of_two_parts(text: str, rows: Sequence[tuple[int, int]]) -> Iterator[Span]:
+    """An id of 32 digits, a dot and sixteen letters and digits of every kind, as a model's provider issues them."""
+    for start, end in rows:
+        if end - start == _KEY_ID_CHARS and text[end : end + 1] == "." and is_hex(text[start:end]):
+            found = _SECOND_PART.match(text, end)
+            if found is not None and class_changes(found["body"]) >= _FEWEST_CHANGES:
+                yield Span(start, found.end(), "api-key")
 
 
 def broken_tokens_in(joined: Unwrapped, purse: Purse) -> Iterator[Span]:

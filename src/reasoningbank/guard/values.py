@@ -23,9 +23,12 @@ from reasoningbank.guard.entropy import (
     wordiness,
 )
 from reasoningbank.guard.names import Announces
+from reasoningbank.guard.service_names import names_a_service
 from reasoningbank.guard.tokens import is_cloud_secret
 
 _JUDGED_CHARS = 200
+_BOOTSTRAP = pattern(r"[a-z0-9]{6}\.[a-z0-9]{16}")
+"""A node's token to join a cluster: two parts that read like a member of something."""
 _CODE = pattern(
     r"""
       [(\[{] | \.\w+\( | ^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$ | ^[A-Za-z_]\w*:: | ^\w+\.\w+\.\w+$
@@ -59,37 +62,73 @@ def is_secret(found: FoundValue, announced: Announces) -> bool:
     if "aws" in found.name.lower() and is_cloud_secret(value, expected=True):
         return True
     if announced is Announces.PASSWORD and _is_password(found, value):
-        return not stands_for_another(value)
+        return not stands_for_another(value, may_count=leaves_no_other_reading(value))
     return (
         (_is_token(found.name, value, announced) and not is_code(value))
+        or (announced is Announces.SECRET and _is_bootstrap_token(value))
         or (
             announced is Announces.SECRET
             and found.quoted
             and (_is_short_token(value) or (len(value) >= 10 and _is_typed_at_random(value)))
         )
-    ) and not stands_for_another(value)
+    ) and not stands_for_another(value, may_count=announced >= Announces.SECRET and leaves_no_other_reading(value))
+
+
+_FEWEST_OF_A_COUNT = 20
+
+
+def leaves_no_other_reading(value: str) -> bool:
+    """A long value of letters and digits that is given to a name: then a few that count up do not make it a drawing."""
+    return len(value) >= _FEWEST_OF_A_COUNT and not value.isdigit() and not value.isalpha()
+
+
+def _is_bootstrap_token(value: str) -> bool:
+    return _BOOTSTRAP.fullmatch(value) is not None and class_changes(value[7:]) >= 4
 
 
 _UUID_NAMES = pattern(r"api|secret|heroku|access|auth|client|token", re.IGNORECASE)
 _ONCE = pattern(r"(?:request|client|idempoten\w*|resum\w*|upload|correlation|trac\w+)[_-]?token", re.IGNORECASE)
 """Tokens that keep a request from being done twice: drawn by lot, and no secret."""
+
+
+def _has_uuid_for_key(name: str) -> bool:
+    return (_UUID_NAMES.search(name) is not None or names_a_service(name)) and _ONCE.search(name) is None
+
+
 _PARTING = pattern(r"[.:]|0x|-(?=[0-9a-f-]*$)")
 _MOST_PARTS = 4
-_PREFIX = pattern(r"[A-Za-z]{1,10}[_-](?:[a-z0-9]{1,10}[_-])?(?=[A-Za-z0-9]{20})")
+_PREFIX = pattern(r"[A-Za-z][A-Za-z0-9]{0,11}[_-](?:[a-z0-9]{1,10}[_-]){0,2}(?=[A-Za-z0-9]{20})")
 
 
 def _is_token(name: str, value: str, announced: Announces) -> bool:
     if is_uuid(value):
-        return announced >= Announces.SECRET and _UUID_NAMES.search(name) is not None and _ONCE.search(name) is None
+        return announced >= Announces.SECRET and _has_uuid_for_key(name)
     core = value.strip("=")
     if announced is Announces.PERHAPS:
         return is_drawn_for_sure(core) or _is_grouped(core)
     return (
-        is_drawn(core)
-        or any(is_drawn(part) for part in _parts(core))
-        or _is_unworded(core)
+        is_drawn(core, fewest_hex=16)
+        or any(is_drawn(part) or _is_unworded(part) for part in _parts(core))
+        or _is_unworded(core.replace("_", "").replace("-", ""))
         or (len(core) >= 12 and is_written_for_a_password(core) and class_changes(core) * 3 >= len(core))
         or _is_grouped(core)
+        or _counts_up_at_length(core)
+    )
+
+
+_COUNT = pattern(r"abcdef|1234567|9876543|fedcba", re.IGNORECASE)
+
+
+def _counts_up_at_length(core: str) -> bool:
+    """Letters and digits in their own order, as in no name: what somebody put for a key and means as one."""
+    plain = core.replace("_", "").replace("-", "")
+    return (
+        len(plain) >= _FEWEST_OF_A_COUNT
+        and plain.isascii()
+        and plain.isalnum()
+        and any(map(str.isdigit, plain))
+        and any(map(str.isalpha, plain))
+        and _COUNT.search(plain) is not None
     )
 
 
@@ -113,9 +152,9 @@ def _is_unworded(core: str) -> bool:
     )
 
 
-def is_drawn(core: str) -> bool:
+def is_drawn(core: str, fewest_hex: int = 24) -> bool:
     if is_hex(core):
-        return len(core) >= 24 and not core.isdigit()
+        return len(core) >= fewest_hex and not core.isdigit()
     return by_lot(core)
 
 
@@ -136,9 +175,11 @@ def is_drawn_for_sure(core: str) -> bool:
 def is_told(name: str, value: str) -> bool:
     """Behind a name with nothing but a blank between: `a secret … within`."""
     if is_uuid(value):
-        return _UUID_NAMES.search(name) is not None
-    return is_drawn_for_sure(value) or (
-        len(value) >= 12 and is_written_for_a_password(value) and class_changes(value) * 3 >= len(value)
+        return _has_uuid_for_key(name)
+    return (
+        is_drawn_for_sure(value)
+        or _counts_up_at_length(value)
+        or (len(value) >= 12 and is_written_for_a_password(value) and class_changes(value) * 3 >= len(value))
     )
 
 
