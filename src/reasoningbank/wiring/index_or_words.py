@@ -12,7 +12,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 from reasoningbank.core.errors import IndexUnavailable
-from reasoningbank.recall.words_at_hand import MOST_LOOKED_AT
 from reasoningbank.wiring.index_choice import IndexChoice
 from reasoningbank.wiring.notices import tell
 from reasoningbank.wiring.searcher_in_force import SearcherInForce
@@ -56,6 +55,8 @@ class IndexOrWords:
 
     def _tell(self) -> None:
         """Once for as long as it is away."""
+        from reasoningbank.recall.words_at_hand import MOST_LOOKED_AT
+
         if not self._is_told:
             self._is_told = True
             tell(f"{self._trouble} Until then searches go by words, among the newest {MOST_LOOKED_AT:,} memories.")
