@@ -52,7 +52,7 @@ def main() -> int:
     lint = [[python, "-m", "ruff", "check", *SOURCES], [python, "-m", "ruff", "format", "--check", *SOURCES]]
     # Whoever is done takes over from the others; until then, what shares a fixture stays together. More workers than
     # processors: many a test waits for a program that it started.
-    workers = str((os.cpu_count() or 1) + 2)
+    workers = str((os.cpu_count() or 1) + 1)
     tests = [python, "-m", "pytest", "-n", workers, "--dist", "worksteal", "-m", "not storm"]
     if "--quick" in sys.argv[1:]:
         checks = [*lint, [*tests, *QUICK, *(word for word in sys.argv[1:] if word != "--quick")]]

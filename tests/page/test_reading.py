@@ -134,6 +134,23 @@ def test_whoever_goes_back_is_where_they_were(looker, filled):
     wait_until(page, f"Math.abs(scrollY - {before}) < 2")
 
 
+def test_whoever_goes_back_from_a_longer_page_is_where_they_were_too(looker, filled):
+    for number in range(30):
+        content = "A line of a long lesson.\n\n" * 200 if number == 3 else "c"
+        filled[1].record(title=f"One of a row, {number}", content=content, namespace="row")
+    page = looker.open("search?ns=row")
+    link = page.get_by_role("link", name="One of a row, 3", exact=True)
+    link.scroll_into_view_if_needed()
+    page.evaluate("addEventListener('click', () => { window.left = scrollY; }, true)")
+    link.click()
+    page.locator("h1", has_text="One of a row, 3").wait_for()
+    before = page.evaluate("window.left")
+    wait_until(page, f"document.documentElement.scrollHeight - innerHeight > {before}")
+    page.go_back()
+    page.locator("#q:focus").wait_for()
+    wait_until(page, f"Math.abs(scrollY - {before}) < 2")
+
+
 def test_what_an_action_did_is_in_sight(looker, filled):
     for number in range(8):
         filled[1].record(title=f"Of page {number}", content="c", origin=f"tool:p{number}")

@@ -23,16 +23,22 @@ function announce() {
   for (const listener of listeners) listener(current());
 }
 
-// A page that is gone back to is made anew, and has its length when its answers are there.
-const LONGEST_MS = 5000;
+// A page that is gone back to is made anew, and has its length when its answers are there. The one that is left may be long
+// enough already: so it counts only when nothing has moved it for a while.
+const LONGEST_MS = 10000, SETTLED_MS = 500;
 history.scrollRestoration = "manual";
 let coming = 0;
 function comeBackTo(top) {
-  const until = performance.now() + LONGEST_MS, mine = ++coming;
+  const began = performance.now(), mine = ++coming;
+  let moved = began;
   const attempt = () => {
-    if (mine !== coming) return;
-    scrollTo(0, top);
-    if (scrollY < top - 1 && performance.now() < until) requestAnimationFrame(attempt);
+    const now = performance.now();
+    if (mine !== coming || now > began + LONGEST_MS || now > moved + SETTLED_MS) return;
+    if (Math.abs(scrollY - top) > 1) {
+      moved = now;
+      scrollTo(0, top);
+    }
+    requestAnimationFrame(attempt);
   };
   attempt();
 }

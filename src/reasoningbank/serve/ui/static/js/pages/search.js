@@ -31,7 +31,7 @@ export function Page({ route, namespace }) {
     if ("q" in query) sent.current = query.q;
     go(address("search", "", { q: asked, tag, profile: profile === "balanced" ? "" : profile, beside, ...query }), { replace: true });
   };
-  useEffect(() => field.current?.focus(), []);
+  useEffect(() => field.current?.focus({ preventScroll: true }), []);
   useEffect(() => {
     if (text === asked) return;
     const timer = setTimeout(() => change({ q: text }), PAUSE_MS);
