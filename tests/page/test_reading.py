@@ -155,6 +155,7 @@ def test_what_an_action_did_is_in_sight(looker, filled):
     for number in range(8):
         filled[1].record(title=f"Of page {number}", content="c", origin=f"tool:p{number}")
     page = looker.open("trust")
+    page.set_viewport_size({"width": 1280, "height": 400})
     page.get_by_role("button", name="Revoke tool:p7").click()
     page.locator("dialog").get_by_role("button", name="Revoke", exact=True).click()
     told = page.get_by_text("Revoked: 1 memory.")
