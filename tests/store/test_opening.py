@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import apsw
@@ -23,6 +24,7 @@ from reasoningbank.core.errors import (
     InvalidInput,
     StoreError,
 )
+from reasoningbank.store.sqlite import pairing
 from reasoningbank.store.sqlite.schema import MIGRATIONS, SCHEMA_VERSION
 from reasoningbank.store.sqlite.store import SqliteStore
 
@@ -269,6 +271,23 @@ def test_processes_that_create_the_same_bank_at_once_all_succeed(
         with opened(tmp_path / f"{number}.db") as bank:
             assert {m.memory.key for m in bank.list()} == {str(name) for name in range(together)}
             assert bank.verify() == []
+
+
+def test_a_bank_that_somebody_makes_between_two_looks_is_not_taken_for_a_log_without_its_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look, somebody = pairing.log_bytes, ExitStack()
+
+    def be_quicker(place: Path) -> int:
+        monkeypatch.setattr(pairing, "log_bytes", look)
+        somebody.enter_context(opened(path)).store("theirs", "v")
+        return look(place)
+
+    path.touch()
+    monkeypatch.setattr(pairing, "log_bytes", be_quicker)
+    with somebody, opened(path) as bank:
+        bank.store("ours", "v")
+        assert {memory.memory.key for memory in bank.list()} == {"theirs", "ours"}
 
 
 # ---------------------------------------------------------------- migrations

@@ -114,12 +114,17 @@ def check_head(place: Path, note: AcknowledgedNote | None, stamp: Stamp | None, 
 
 def check_log_is_not_alone(place: Path) -> None:
     """Raise where the file is gone or empty and its log is not: SQLite would throw the log away."""
-    size = 0
-    with suppress(FileNotFoundError):
-        size = place.stat().st_size
-    if not size and log_bytes(place):
+    # Meanwhile somebody may make the bank, which has its first page before it has a log, or take it away with its log:
+    # only a log that is there before and after is alone.
+    if log_bytes(place) and not _file_bytes(place) and log_bytes(place):
         raise BankReplaced(
             f"{place} is {'empty' if place.exists() else 'gone'}, and its log {log_beside(place).name} is still there. "
             f"Put the file back; or run 'reasoningbank recover BACKUP --bank {place}', which keeps the log aside; or "
             "move the log away to begin anew."
         )
+
+
+def _file_bytes(place: Path) -> int:
+    with suppress(FileNotFoundError):
+        return place.stat().st_size
+    return 0
