@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -125,23 +126,75 @@ def test_a_closed_pipe_is_silent(spawn):
 
 @posix
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_under_the_output_is_an_error_and_no_traceback(memory):
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "reasoningbank", "list"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: ")
-    assert len(done.stderr.splitlines()) == 1
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("words", "reason"), [("list > /dev/full", "No space left on device"), ("list >&-", "it is closed")]
+)
+def test_output_that_cannot_be_written_is_one_sentence_and_a_failure(memory, words, reason, unbuffered):
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m reasoningbank {words}', sys.executable],
+        capture_output=True, text=True, env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"error: the output could not be written: {reason}. What was stored stays stored.\n"
+
+
+@posix
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("buffering", [-1, 1], ids=["buffered", "by line"])
+def test_what_a_command_does_is_done_though_nobody_can_be_told(rb, memory, tmp_path, monkeypatch, buffering):
+    transcript = tmp_path / "notes.jsonl"
+    transcript.write_text(
+        "".join(json.dumps({"title": f"lesson {n}", "content": "c " * 900}) + "\n" for n in range(20))
+    )
+
+    def run_in_vain(*words: str) -> None:
+        with Path("/dev/full").open("w", buffering=buffering) as full, monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", full)
+            assert main([*words]) == 1
+
+    run_in_vain("store", "other", "Ask before a payment is sent again.", "--json")
+    run_in_vain("edit", "retry", "--content", "Retry a GET twice.")
+    run_in_vain("feedback", "retry", "--helpful")
+    run_in_vain("import", str(transcript), "--json")
+    run_in_vain("link", "retry", "other", "--kind", "requires", "--json")
+    shown = {entry["key"] or entry["title"]: entry for entry in rb("list", "--limit", "50", "--json").json["memories"]}
+    assert {"retry", "other", *(f"lesson {n}" for n in range(20))} <= shown.keys()
+    assert shown["retry"]["content"] == "Retry a GET twice."
+    assert shown["retry"]["confidence"] > shown["other"]["confidence"]
+    assert "other" in rb("get", "retry").out
+    run_in_vain("delete", "other", "--json")
+    assert rb("get", "other").code == 3
+
+
+@posix
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_talk_that_nobody_can_hear_costs_no_data(memory):
+    words = '"$0" -m reasoningbank store other "Ask before a payment is sent again." 2> /dev/full'
+    done = subprocess.run(["sh", "-c", words, sys.executable], capture_output=True, text=True)
+    assert done.stdout.startswith("mem_")
+    assert done.returncode == 120  # as any Python program ends that could not write to its standard error
+
+
+@posix
+def test_a_small_disk_under_the_output_is_told_of_however_little_is_missing(rb, small_disk):
+    for number in range(30):
+        rb("store", f"k{number}", "v" * 20_000)
+    whole = len(rb("export").out.encode())
+    (small_disk / "filler").write_bytes(bytes(shutil.disk_usage(small_disk).free - whole + 4096))
+    for unbuffered in ("", "1"):
+        with (small_disk / "export.jsonl").open("wb") as file:
+            done = subprocess.run(
+                [sys.executable, "-m", "reasoningbank", "export"], stdout=file, stderr=subprocess.PIPE, text=True,
+                env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            )  # fmt: skip
+        assert done.returncode == 1
+        assert "No space left on device" in done.stderr
 
 
 @posix
 def test_closed_streams_do_no_harm(memory):
-    for closed in (">&-", "2>&-", "<&-", ">&- 2>&- <&-"):
+    for closed in ("2>&-", "<&-", "2>&- <&-"):
         done = subprocess.run(
             ["sh", "-c", f'"$0" -m reasoningbank get {memory} {closed}', sys.executable],
             capture_output=True, text=True, check=False,

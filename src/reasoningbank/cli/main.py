@@ -6,12 +6,14 @@ broadly, and no traceback passes here unless it is asked for.
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TextIO
 
 from reasoningbank import __version__
 from reasoningbank.cli.command import MEMORY, PROGRAM, Misuse, Parser, add_globals, command_named, parser_for, split
@@ -44,13 +46,12 @@ def _run_guarded(argv: Sequence[str]) -> int:
         code = run(words, terminal)
         terminal.out.flush()
     except BrokenPipeError:
-        _abandon_stdout()
+        _abandon(terminal.out)
         return PIPE_CLOSED
     except KeyboardInterrupt as error:
         # A write that it came into has left word of what became of it.
         said = getattr(error, "__notes__", None) or ["What was stored before that stays stored."]
-        with suppress(OSError):
-            terminal.tell(f"\nInterrupted. {' '.join(said)}")
+        terminal.tell(f"\nInterrupted. {' '.join(said)}")
         return INTERRUPTED
     except BankError as error:
         return _fail(terminal, error, str(error), error.exit_code)
@@ -153,17 +154,21 @@ def _memory(rest: list[str], terminal: Terminal) -> int:
 
 def _fail(terminal: Terminal, error: Exception, message: str, code: int) -> int:
     try:
-        if isinstance(error, Misuse) and error.usage:
-            terminal.tell(error.usage.rstrip())
-        terminal.tell(f"error: {message}")
-        if terminal.as_json:
-            misused = isinstance(error, (Misuse, UnicodeEncodeError))
-            kind = InvalidInput.__name__ if misused else type(error).__name__
+        terminal.out.flush()
+    except OSError as unwritten:
+        _abandon(terminal.out)
+        if isinstance(error, OSError):
+            reason = "it is closed" if unwritten.errno == errno.EBADF else unwritten.strerror
+            message = f"the output could not be written: {reason}. What was stored stays stored."
+    if isinstance(error, Misuse) and error.usage:
+        terminal.tell(error.usage.rstrip())
+    terminal.tell(f"error: {message}")
+    if terminal.as_json:
+        misused = isinstance(error, (Misuse, UnicodeEncodeError))
+        kind = InvalidInput.__name__ if misused else type(error).__name__
+        with suppress(OSError):
             terminal.json({"error": {"type": kind, "message": message}})
             terminal.out.flush()
-    except OSError:
-        # The output itself is what failed (a closed pipe, a full disk); the exit code still says so.
-        _abandon_stdout()
     return code
 
 
@@ -175,11 +180,11 @@ def _describe_unexpected(error: Exception) -> str:
     return f"unexpected {type(error).__name__}: {detail}. This is a bug; --traceback shows where."
 
 
-def _abandon_stdout() -> None:
-    """Let the interpreter's last flush go nowhere instead of failing again."""
+def _abandon(out: TextIO) -> None:
+    """Let what is left in its buffer go nowhere instead of failing again."""
     with suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, out.fileno())
         os.close(nowhere)
 
 

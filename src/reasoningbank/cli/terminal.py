@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, TextIO
 
 from reasoningbank.cli import plain
@@ -35,7 +36,7 @@ class Terminal:
 
     @classmethod
     def of_process(cls, *, as_json: bool) -> Terminal:
-        out, err = _stream(sys.stdout), _stream(sys.stderr)
+        out, err = _output(), _talk()
         person = out.isatty()
         width = max(NARROWEST, _window_columns()) if person else None
         # Variables that every terminal program heeds; they are about the terminal, not about the bank.
@@ -109,10 +110,13 @@ class Terminal:
     # ------------------------------------------------------------ talk
 
     def tell(self, text: str) -> None:
-        """Talk: what was done, what to do next, what is wrong."""
-        self.out.flush()
-        self.err.write(self._fit("\n".join(plain.wrap(text, self.width))) + "\n")
-        self.err.flush()
+        """Talk: what was done, what to do next, what is wrong. Where it cannot be written, the work goes on."""
+        # What the output does not take stays in its buffer, and the end of the command says so.
+        with suppress(OSError):
+            self.out.flush()
+        with suppress(OSError):
+            self.err.write(self._fit("\n".join(plain.wrap(text, self.width))) + "\n")
+            self.err.flush()
 
     def tell_labelled(self, label: str, text: str) -> None:
         """Talk beside its label, and beneath it only the talk."""
@@ -143,13 +147,24 @@ class Terminal:
         return sys.stdin.readline().strip().lower() == "yes"
 
 
-def _stream(stream: TextIO | None) -> TextIO:
-    if stream is None:
-        # Started with this descriptor closed: there is nobody to write to.
-        return io.StringIO()
-    if isinstance(stream, io.TextIOWrapper):
-        stream.reconfigure(errors="backslashreplace")
-    return stream
+def _output() -> TextIO:
+    """Standard output behind a buffer of its own: an unbuffered one drops what a full disk takes only a part of.
+
+    Where it is closed, each write fails (`cli.entry` keeps its number free of files), and so the command does.
+    """
+    encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
+    try:
+        number = 1 if sys.stdout is None else sys.stdout.fileno()
+        return open(number, "w", encoding=encoding, errors="backslashreplace", closefd=False)
+    except (OSError, ValueError, AttributeError):
+        # A stream of the calling program that is no file, or a window's program without any.
+        return sys.stdout or io.StringIO()
+
+
+def _talk() -> TextIO:
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="backslashreplace")
+    return sys.stderr or io.StringIO()
 
 
 def _unicode(stream: TextIO) -> bool:
