@@ -11,7 +11,8 @@ import ast
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,31 +97,33 @@ class Ruler:
         return f"{self.name:<46} {self.value:>7}{unit:<2} limit {self.limit:>5}  {verdict}"
 
 
-def modules() -> dict[str, ast.Module]:
-    found = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        words = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        name = ".".join(words[:-1] if words[-1] == "__init__" else words)
-        found[name] = ast.parse(path.read_text("utf-8"), str(path))
-    return found
+def module_name(path: Path) -> str:
+    words = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(words[:-1] if words[-1] == "__init__" else words)
 
 
-MODULES = modules()
+SOURCES = {path: path.read_text("utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+MODULES = {module_name(path): ast.parse(text, str(path)) for path, text in SOURCES.items()}
 
 
+@cache
+def nodes() -> list[tuple[str, ast.AST]]:
+    return [(name, node) for name, tree in MODULES.items() for node in ast.walk(tree)]
+
+
+@cache
 def imports() -> dict[str, set[str]]:
     """Which module imports which, at any depth of the code but not for types alone."""
     graph: dict[str, set[str]] = {name: set() for name in MODULES}
-    for name, tree in MODULES.items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                graph[name] |= {alias.name for alias in node.names if alias.name in MODULES}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                for alias in node.names:
-                    whole = f"{node.module}.{alias.name}"
-                    target = whole if whole in MODULES else node.module
-                    if target in MODULES and target != "reasoningbank":
-                        graph[name].add(target)
+    for name, node in nodes():
+        if isinstance(node, ast.Import):
+            graph[name] |= {alias.name for alias in node.names if alias.name in MODULES}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                target = whole if whole in MODULES else node.module
+                if target in MODULES and target != "reasoningbank":
+                    graph[name].add(target)
     return graph
 
 
@@ -160,20 +163,13 @@ def cycles() -> list[str]:
     return found
 
 
-def classes() -> Iterator[tuple[str, ast.ClassDef]]:
-    for name, tree in MODULES.items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                yield name, node
+def classes() -> list[tuple[str, ast.ClassDef]]:
+    return [(name, node) for name, node in nodes() if isinstance(node, ast.ClassDef)]
 
 
+@cache
 def functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    return [
-        (name, node)
-        for name, tree in MODULES.items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
+    return [(name, node) for name, node in nodes() if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
 def crowded_ports() -> list[str]:
@@ -190,8 +186,7 @@ def crowded_ports() -> list[str]:
 def broad_excepts() -> list[str]:
     return [
         f"{module}:{node.lineno}"
-        for module, tree in MODULES.items()
-        for node in ast.walk(tree)
+        for module, node in nodes()
         if isinstance(node, ast.ExceptHandler) and _is_broad(node.type)
     ]
 
@@ -202,12 +197,8 @@ def _is_broad(caught: ast.expr | None) -> bool:
 
 def environment_variables() -> list[str]:
     pattern = re.compile(r"REASONINGBANK_[A-Z_]+")
-    found = set()
-    for tree in MODULES.values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found |= set(pattern.findall(node.value))
-    return sorted(found)
+    texts = (node.value for _, node in nodes() if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return sorted({name for text in texts for name in pattern.findall(text)})
 
 
 def variables_outside_the_table() -> list[str]:
@@ -224,13 +215,17 @@ def repeated_lines() -> list[str]:
     """Runs of six meaningful lines that stand in two places."""
     seen: dict[tuple[str, ...], str] = {}
     repeated: dict[str, str] = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        text = path.read_text("utf-8")
-        imports = {number for node in ast.walk(ast.parse(text)) for number in _lines_of_import(node)}
+    import_lines: dict[str, set[int]] = defaultdict(set)
+    for name, node in nodes():
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            import_lines[name].update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    for path, text in SOURCES.items():
         kept = [
             (number, line.strip())
             for number, line in enumerate(text.splitlines(), 1)
-            if number not in imports and len(line.strip()) > 3 and not line.strip().startswith(("#", '"""', "@"))
+            if number not in import_lines[module_name(path)]
+            and len(line.strip()) > 3
+            and not line.strip().startswith(("#", '"""', "@"))
         ]
         for start in range(len(kept) - SHARED_LINES + 1):
             window = kept[start : start + SHARED_LINES]
@@ -240,12 +235,6 @@ def repeated_lines() -> list[str]:
                 repeated.setdefault(seen[key].rpartition(":")[0] + path.name, f"{seen[key]} ~ {place}")
             seen.setdefault(key, place)
     return sorted(repeated.values())
-
-
-def _lines_of_import(node: ast.AST) -> range:
-    if not isinstance(node, ast.Import | ast.ImportFrom):
-        return range(0)
-    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def is_participle(name: str) -> bool:
@@ -267,6 +256,12 @@ def names_used_twice() -> list[str]:
     return sorted(f"{name}: {', '.join(places)}" for name, places in where.items() if len(places) > 1)
 
 
+def unstable_tests() -> list[str]:
+    """Tests that failed in a run and passed alone, as `scripts/test.py` has written them down."""
+    file = ROOT / "tests" / "unstable.txt"
+    return file.read_text("utf-8").splitlines() if file.exists() else []
+
+
 def rulers() -> list[Ruler]:
     return [
         Ruler("rooms that import each other", 0, mutual_rooms),
@@ -278,6 +273,7 @@ def rulers() -> list[Ruler]:
         Ruler(f"runs of {SHARED_LINES} lines that stand twice", 0, repeated_lines),
         Ruler("functions named by a bare participle", 2, participles, of=lambda: len(functions())),
         Ruler("public class names used twice", 0, names_used_twice),
+        Ruler("tests that pass or fail by chance", 0, unstable_tests),
     ]
 
 
@@ -285,7 +281,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--list", metavar="WORD", help="name the places behind each ruler with this word in its name")
     asked = parser.parse_args()
-    lines = sum(len(path.read_text("utf-8").splitlines()) for path in PACKAGE.rglob("*.py"))
+    lines = sum(len(text.splitlines()) for text in SOURCES.values())
     print(f"{len(MODULES)} modules, {lines:,} lines, {len(functions()):,} functions in the wheel")
     measured = rulers()
     for ruler in measured:

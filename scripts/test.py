@@ -1,28 +1,37 @@
 """Set up a virtual environment with everything the tests need, then run every check.
 
-    python3 scripts/test.py              all checks: lint, types, tests
+    python3 scripts/test.py              all checks: lint, types, rulers, tests, foreign MCP clients
     python3 scripts/test.py --quick      lint and the tests that answer fast: under a minute on two cores
     python3 scripts/test.py -k search    all checks, with arguments for pytest
+    python3 scripts/test.py --strangers  all of it once more for everybody in `strangers.py`, from a clone (half an hour)
+    python3 scripts/test.py --crowd 5    so many whole runs of the tests at once: nothing may hang on a clock
     python3 scripts/test.py --adapters   the adapters for frameworks that are too big for every day (minutes, 2 GB)
 
 Needs Python 3.11 or newer and the package registry; touches nothing outside this checkout, but for Debian's chromium,
-which it installs where there is none and it may.
+which it installs where there is none and it may. The checks see none of the variables of whoever runs them but a few
+(`LET_THROUGH`): what is green here is green elsewhere. `--with NAME=VALUE` lets one more through.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import venv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / ".venv-test"
+CLIENTS = PLACE / "mcp-clients"
+UNSTABLE = ROOT / "tests" / "unstable.txt"
 SOURCES = ("src", "evaluation", "tests", "bench", "scripts")
 QUICK = (
     "tests/core", "tests/contract", "tests/graph", "tests/lexical", "tests/llm", "tests/test_architecture.py",
@@ -36,59 +45,147 @@ BIG_FRAMEWORKS = {
     "google-adk": ("google-adk",),
 }
 """Extras by environment: not all of them can be installed beside each other."""
+LET_THROUGH = (
+    "PATH", "HOME", "USER", "LOGNAME", "TMPDIR",
+    # Without these no program starts on Windows.
+    "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA",
+)  # fmt: skip
 MEMORY, ROOM = Path("/dev/shm"), 4 << 30
 """A file system in memory, and the bytes that must be free there before the tests keep their banks in it."""
-SKIPPED = 77
-"""Of a check that could not be made here and has said so: foreign clients come from npm."""
+TRIED_AGAIN = 10
+"""Failures that are tried once more, each alone; where there are more, something else is wrong than chance."""
 
 
 def main() -> int:
     if sys.version_info < (3, 11):  # noqa: UP036 - the message matters to whoever runs it with an older one
         print("Python 3.11 or newer is needed.", file=sys.stderr)
         return 1
-    if "--adapters" in sys.argv[1:]:
+    parser = argparse.ArgumentParser(allow_abbrev=False, usage=__doc__)
+    for name in ("--quick", "--adapters", "--strangers"):
+        parser.add_argument(name, action="store_true")
+    parser.add_argument("--crowd", type=int, metavar="N")
+    parser.add_argument("--with", dest="variables", action="append", default=[], metavar="NAME=VALUE")
+    options, for_pytest = parser.parse_known_args()
+    if options.adapters:
         return max(_test_adapters(name, extras) for name, extras in BIG_FRAMEWORKS.items())
+    if options.strangers:
+        from strangers import try_all
+
+        return try_all(ROOT)
+    began = time.monotonic()
     python = _install(PLACE, f"{ROOT}[dev,adapters-test]")
+    if not options.quick:
+        _prepare_foreign_programs(python)
+    print(f"Ready after {time.monotonic() - began:.0f} s.", file=sys.stderr)
+    began = time.monotonic()
+    with _environment(dict(entry.split("=", 1) for entry in options.variables)) as environment:
+        if options.crowd:
+            return _run_crowd(python, environment, options.crowd)
+        code = _check(python, environment, for_pytest, quick=options.quick)
+    print(f"{'Red' if code else 'Green'} after {time.monotonic() - began:.0f} s.", file=sys.stderr)
+    return code
+
+
+# ---------------------------------------------------------------- the checks
+
+
+def _check(python: Path, environment: Mapping[str, str], for_pytest: list[str], *, quick: bool) -> int:
     lint = [[python, "-m", "ruff", "check", *SOURCES], [python, "-m", "ruff", "format", "--check", *SOURCES]]
-    # Whoever is done takes over from the others; until then, what shares a fixture stays together. More workers than
-    # processors: many a test waits for a program that it started.
+    for command in lint:
+        if code := _run(command, environment).returncode:
+            return code
+    if quick:
+        return _test(python, environment, [*QUICK, *for_pytest])
+    beside = [[python, "scripts/rulers.py"], [python, "-m", "mypy"]]
+    if CLIENTS.exists():
+        beside.append([python, "scripts/mcp_clients.py", "--cache", CLIENTS])
+    # Tests wait now and then; what only computes takes the processors meanwhile.
+    with ThreadPoolExecutor(1) as thread:
+        results = [thread.submit(_run, command, environment, output=subprocess.PIPE) for command in beside]
+        codes = [_test(python, environment, for_pytest)]
+        for result in results:
+            done = result.result()
+            print("$", *map(str, done.args[1:]), f"\n{done.stdout.rstrip()}", file=sys.stderr, flush=True)
+            codes.append(done.returncode)
+    return max(codes, key=bool)
+
+
+def _test(python: Path, environment: Mapping[str, str], for_pytest: list[str]) -> int:
+    """Run the tests. One that fails and then passes alone is written down as unstable, and the run goes on being green."""
+    with tempfile.TemporaryDirectory(prefix="rb-") as folder:
+        failures = Path(folder) / "failures.jsonl"
+        code = _run(_pytest(python, failures, *for_pytest), environment).returncode
+        reports = [json.loads(line) for line in failures.read_text("utf-8").splitlines()] if failures.exists() else []
+        first = {report["test"]: report["text"] for report in reports}
+        if code != 1 or not first or len(first) > TRIED_AGAIN:
+            return code
+        print("\nOnce more, each alone:", *first, sep="\n    ", file=sys.stderr)
+        again = {test: _run([python, "-m", "pytest", test], environment).returncode for test in first}
+    unstable = [test for test, code in again.items() if code == 0]
+    for test in unstable:
+        print(f"\nunstable: {test}\n{first[test]}", file=sys.stderr)
+    if unstable:
+        with UNSTABLE.open("a", encoding="utf-8") as file:
+            file.writelines(f"{test}\n" for test in unstable)
+        print(f"\n{len(unstable)} unstable, see {UNSTABLE.relative_to(ROOT)}", file=sys.stderr)
+    return max(again.values())
+
+
+def _pytest(python: Path, failures: Path, *more: str) -> list[str | Path]:
+    """Whoever is done takes over from the others; until then, what shares a fixture stays together.
+
+    More workers than processors: many a test waits for a program that it started.
+    """
     workers = str((os.cpu_count() or 1) + 1)
-    tests = [python, "-m", "pytest", "-n", workers, "--dist", "worksteal", "-m", "not storm"]
-    if "--quick" in sys.argv[1:]:
-        checks = [*lint, [*tests, *QUICK, *(word for word in sys.argv[1:] if word != "--quick")]]
-    else:
-        checks = [
-            *lint,
-            [python, "scripts/rulers.py"],
-            [python, "-m", "mypy"],
-            [*tests, *sys.argv[1:]],
-            [python, "scripts/mcp_clients.py"],
-        ]
-        _prepare_browser(python)
-    with _surroundings() as surroundings:
-        for check in checks:
-            print("$", *check[1:], file=sys.stderr, flush=True)
-            code = subprocess.run(check, cwd=ROOT, check=False, env=surroundings).returncode
-            if code and code != SKIPPED:
-                return code
-    return 0
+    shown = ["--durations=30", "-rs", f"--failures={failures}"]
+    return [python, "-m", "pytest", "-n", workers, "--dist", "worksteal", "-m", "not storm", *shown, *more]
+
+
+def _run_crowd(python: Path, environment: Mapping[str, str], runs: int) -> int:
+    """Let whole runs of the tests stand in each other's way. Nothing is tried again."""
+
+    def run_once() -> subprocess.CompletedProcess[str]:
+        with tempfile.TemporaryDirectory(prefix="rb-", dir=environment.get("TMPDIR")) as place:
+            Path(place).chmod(0o755)
+            command = [*_pytest(python, Path(place) / "failures.jsonl"), "-p", "no:cacheprovider"]
+            return _run(command, {**environment, "TMPDIR": place}, output=subprocess.PIPE)
+
+    code = 0
+    with ThreadPoolExecutor(runs) as threads:
+        for number, result in enumerate([threads.submit(run_once) for _ in range(runs)], 1):
+            done = result.result()
+            lines = done.stdout.splitlines()
+            print(f"run {number} of {runs}, load {os.getloadavg()[0]:.0f}:", *(lines if done.returncode else lines[-1:]), sep="\n")
+            code = code or done.returncode
+    return code
+
+
+def _run(
+    command: list[str | Path], environment: Mapping[str, str], *, output: int | None = None
+) -> subprocess.CompletedProcess[str]:
+    if output is None:
+        print("$", *command[1:], file=sys.stderr, flush=True)
+    merged = subprocess.STDOUT if output else None
+    return subprocess.run(
+        command, cwd=ROOT, check=False, env=environment, stdout=output, stderr=merged, text=True, encoding="utf-8"
+    )
 
 
 @contextmanager
-def _surroundings() -> Iterator[dict[str, str]]:
-    """The environment of the checks. Nobody is to wait for a disk, or for modules to be compiled a thousand times.
+def _environment(more: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """What the checks see. Nobody is to wait for a disk, or for modules to be compiled a thousand times.
 
     What a full, failing or powerless disk does is tested with disks of the tests' own, not with that of this machine.
     """
     # Sets come in the same order in every run.
-    surroundings = {**os.environ, "PYTHONHASHSEED": "0"}
-    surroundings.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment = {name: os.environ[name] for name in LET_THROUGH if name in os.environ}
+    environment |= {"PYTHONHASHSEED": "0", **more}
     if not _has_room_in_memory():
-        yield surroundings
+        yield environment
         return
     with tempfile.TemporaryDirectory(prefix="rb-", dir=MEMORY, ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)  # PostgreSQL runs as another user than root
-        yield {**surroundings, "TMPDIR": folder}
+        yield {**environment, "TMPDIR": folder}
 
 
 def _has_room_in_memory() -> bool:
@@ -96,6 +193,9 @@ def _has_room_in_memory() -> bool:
         return False
     # Some tests start programs that they write.
     return shutil.disk_usage(MEMORY).free >= ROOM and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+
+
+# ---------------------------------------------------------------- set-up, with the variables of whoever runs it
 
 
 def _install(place: Path, *wanted: str) -> Path:
@@ -111,12 +211,18 @@ def _install(place: Path, *wanted: str) -> Path:
     return python
 
 
-def _prepare_browser(python: Path) -> None:
-    """Chromium and axe for the tests of the page. Where they cannot be had, those tests say so and are skipped."""
+def _prepare_foreign_programs(python: Path) -> None:
+    """Chromium and axe for the tests of the page, and MCP clients. What cannot be had is said, and its tests skipped."""
     if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))) and not _install_chromium():
         print("not to be had here: chromium. The page is not looked at: its tests are skipped.", file=sys.stderr)
-    if shutil.which("npm") and not _is_done([str(python), "scripts/vendor_ui.py", "--axe"]):
+    if shutil.which("npm") is None:
+        print("not to be had here: npm. Foreign MCP clients and rules of accessibility are not tried.", file=sys.stderr)
+        return
+    if not _is_done([str(python), "scripts/vendor_ui.py", "--axe"]):
         print("not to be had here: axe. Rules of accessibility are not asked about.", file=sys.stderr)
+    if not _is_done([str(python), "scripts/mcp_clients.py", "--cache", str(CLIENTS), "--install"]):
+        shutil.rmtree(CLIENTS, ignore_errors=True)
+        print("not to be had here: foreign MCP clients. They are not tried.", file=sys.stderr)
 
 
 def _install_chromium() -> bool:
@@ -144,10 +250,9 @@ def _is_done(command: list[str]) -> bool:
 def _test_adapters(name: str, extras: tuple[str, ...]) -> int:
     python = _install(ROOT / f".venv-test-{name}", f"{ROOT}[{','.join(extras)}]", "pytest>=9.0", "hypothesis>=6.100")
     files = [f"tests/adapters/test_{extra.replace('-', '_')}.py" for extra in extras]
-    # Libraries of others warn about themselves and leave connections open.
-    check = [python, "-m", "pytest", "-W", "default", *files]
-    print("$", *check[1:], file=sys.stderr, flush=True)
-    return subprocess.run(check, cwd=ROOT, check=False).returncode
+    with _environment({}) as environment:
+        # Libraries of others warn about themselves and leave connections open.
+        return _run([python, "-m", "pytest", "-W", "default", *files], environment).returncode
 
 
 if __name__ == "__main__":

