@@ -19,9 +19,9 @@ import numpy as np
 
 from bench.banks import NAMESPACE, workplace
 from bench.corpus import Corpus
+from bench.own_postgres import OwnPostgres, own_postgres
 from bench.reach_page import KEPT, PAGE, page_part, write_page
 from bench.report import machine
-from bench.storms._postgres import OwnPostgres, own_postgres
 from reasoningbank import ReasoningBank
 
 DIMENSIONS = 384

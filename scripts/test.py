@@ -3,7 +3,7 @@
     python3 scripts/test.py              all checks: lint, types, rulers, tests, foreign MCP clients
     python3 scripts/test.py --quick      lint and the tests that answer fast: under a minute on two cores
     python3 scripts/test.py -k search    all checks, with arguments for pytest
-    python3 scripts/test.py --strangers  all of it once more for everybody in `strangers.py`, from a clone (half an hour)
+    python3 scripts/test.py --strangers  everything again for everybody in `strangers.py`, from a clone (half an hour)
     python3 scripts/test.py --crowd 5    so many whole runs of the tests at once: nothing may hang on a clock
     python3 scripts/test.py --adapters   the adapters for frameworks that are too big for every day (minutes, 2 GB)
 
@@ -111,7 +111,7 @@ def _check(python: Path, environment: Mapping[str, str], for_pytest: list[str], 
 
 
 def _test(python: Path, environment: Mapping[str, str], for_pytest: list[str]) -> int:
-    """Run the tests. One that fails and then passes alone is written down as unstable, and the run goes on being green."""
+    """Run the tests. One that fails and then passes alone is written down as unstable, and the run stays green."""
     with tempfile.TemporaryDirectory(prefix="rb-") as folder:
         failures = Path(folder) / "failures.jsonl"
         code = _run(_pytest(python, failures, *for_pytest), environment).returncode
@@ -155,7 +155,11 @@ def _run_crowd(python: Path, environment: Mapping[str, str], runs: int) -> int:
         for number, result in enumerate([threads.submit(run_once) for _ in range(runs)], 1):
             done = result.result()
             lines = done.stdout.splitlines()
-            print(f"run {number} of {runs}, load {os.getloadavg()[0]:.0f}:", *(lines if done.returncode else lines[-1:]), sep="\n")
+            print(
+                f"run {number} of {runs}, load {os.getloadavg()[0]:.0f}:",
+                *(lines if done.returncode else lines[-1:]),
+                sep="\n",
+            )
             code = code or done.returncode
     return code
 
@@ -212,7 +216,7 @@ def _install(place: Path, *wanted: str) -> Path:
 
 
 def _prepare_foreign_programs(python: Path) -> None:
-    """Chromium and axe for the tests of the page, and MCP clients. What cannot be had is said, and its tests skipped."""
+    """Chromium and axe for the tests of the page, and MCP clients. What cannot be had is said and not tried."""
     if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))) and not _install_chromium():
         print("not to be had here: chromium. The page is not looked at: its tests are skipped.", file=sys.stderr)
     if shutil.which("npm") is None:

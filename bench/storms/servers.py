@@ -23,7 +23,7 @@ from typing import Any
 
 import psycopg
 
-from bench.storms._postgres import RESTARTS, OwnPostgres, own_postgres
+from bench.own_postgres import RESTARTS, OwnPostgres, own_postgres
 from bench.storms._served import ROOT, environment
 from bench.storms._shared_bank import (
     TENANTS,

