@@ -25,11 +25,13 @@ from reasoningbank.core.errors import (
 from reasoningbank.core.types import Memory
 from reasoningbank.location import parse_location
 from reasoningbank.ports import Reader, Writer
+from reasoningbank.store.engine import RowTransaction
 from reasoningbank.store.postgres import connections, migrations, opening
 from reasoningbank.store.postgres.address import parse_address
 from reasoningbank.store.postgres.store import PostgresStore
+from reasoningbank.store.selection import Selection
 from reasoningbank.store.sqlite.store import SqliteStore
-from reasoningbank.store.tables import TABLES
+from reasoningbank.store.tables import TABLES, TOMBSTONES
 from tests.contract.test_store import a_memory, a_signal, add, assert_dense
 from tests.postgres_server import GUEST, PASSWORD, Server
 from tests.store.socket_proxy import PORT, SocketProxy
@@ -192,6 +194,25 @@ def test_a_role_that_forgets_its_filter_sees_nothing_foreign(store, postgres) ->
             connection.execute("UPDATE memories SET tenant = 't'")
         connection.execute("ROLLBACK")
         assert connection.execute("SELECT count(*) FROM memories").fetchone() == (0,), "and forgets whose it was"
+
+
+def test_rows_of_several_tenants_that_were_made_ahead_are_written_at_the_first_try(store) -> None:
+    made = []
+
+    def change(rows: RowTransaction) -> None:
+        made.append(rows.tenant)
+        rows.put(TOMBSTONES, [(f"mem_{rows.tenant}", rows.tenant, "memory", 1.0)])
+        rows.of_all_tenants().put(TOMBSTONES, [(f"mem_for_{rows.tenant}", "another", "memory", 2.0)])
+
+    # Many names: of a set of two, the hash of a name decides which is the first.
+    tenants = [f"t{number}" for number in range(64)]
+    for tenant in tenants:
+        store.engine.write(tenant, change, adds_only=True)
+    assert made == tenants, "rows that a server refused are made again"
+    kept = store.engine.scan(Selection(TOMBSTONES, ("id", "tenant")))
+    assert sorted(kept) == sorted(
+        [*((f"mem_{tenant}", tenant) for tenant in tenants), *((f"mem_for_{tenant}", "another") for tenant in tenants)]
+    )
 
 
 def test_every_table_that_has_a_tenant_forces_row_level_security_on_its_owner(postgres, postgres_tables) -> None:
