@@ -25,6 +25,7 @@ from bench.own_postgres import OwnPostgres
 from reasoningbank import ReasoningBank
 from reasoningbank.config.environment import AGENT_MARKS
 from reasoningbank.recall import current
+from tests import forked
 from tests.milvus_server import milvus  # noqa: F401 - a fixture
 from tests.postgres_server import postgres, postgres_cluster, postgres_tables, postgres_url  # noqa: F401 - fixtures
 from tests.qdrant_server import qdrant  # noqa: F401 - fixture
@@ -138,14 +139,7 @@ def child() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     started: list[subprocess.Popen[str]] = []
 
     def start(code: str, *arguments: object) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-c", code, *map(str, arguments)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        )
+        process = forked.python("-c", code, *map(str, arguments), text=True)
         started.append(process)
         return process
 
