@@ -67,7 +67,7 @@ class Forked:
     def poll(self) -> int | None:
         return self.returncode
 
-    def wait(self, timeout: float) -> int:
+    def wait(self, timeout: float | None = None) -> int:
         self._process.join(timeout)
         if self.returncode is None:
             raise subprocess.TimeoutExpired("python", timeout)
@@ -83,7 +83,9 @@ class Forked:
     def kill(self) -> None:
         self._process.kill()
 
-    def communicate(self, input: str | bytes | None = None, timeout: float = 60.0) -> tuple[str | bytes, str | bytes]:
+    def communicate(
+        self, input: str | bytes | None = None, timeout: float | None = None
+    ) -> tuple[str | bytes, str | bytes]:
         """What it says until it ends."""
         said = {}
         readers = [

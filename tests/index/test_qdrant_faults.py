@@ -317,7 +317,6 @@ def test_a_follower_killed_half_way_is_caught_up_with_to_equal(
         expected = answers(bank)
     began = threading.Event()
     writes: list[str] = []
-    process = child(FOLLOW, path)
 
     def kill(method: str, url: str, _: object) -> None:
         if "points" in url and "wait" in url:
@@ -328,6 +327,7 @@ def test_a_follower_killed_half_way_is_caught_up_with_to_equal(
                 began.set()
 
     with intercepted(qdrant, kill):
+        process = child(FOLLOW, path)
         assert began.wait(60.0)
     with open_bank(path, qdrant.url) as bank:
         assert bank.catch_up()
