@@ -25,29 +25,36 @@ def teach(desktop) -> None:
         bank.search("parser")
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"",
-        b"not json",
-        b"[1, 2]",
-        b'"text"',
-        b"null",
-        b"{}",
-        b'{"hook_event_name": 7, "session_id": []}',
-        b'{"hook_event_name": "NoSuchEvent"}',
-        b'{"hook_event_name": "UserPromptSubmit", "prompt": {"a": 1}, "cwd": 5}',
-        b'{"hook_event_name": "PreToolUse", "tool_input": "rm", "session_id": "s"}',
-        b'{"hook_event_name": "Stop", "session_id": "s", "transcript_path": "/nowhere/at/all.jsonl"}',
-        b'{"hook_event_name": "UserPromptSubmit", "session_id": "\\ud800", "prompt": "\\ud800 half a pair and more"}',
-        b"\xef\xbb\xbf" + b'{"hook_event_name": "SessionStart"}',
-        b"\xff\xfe\x00bytes",
-        b"[" * 100_000,
-    ],
+ODD_FOR_A_PROCESS = (
+    b"",
+    b"\xef\xbb\xbf" + b'{"hook_event_name": "SessionStart"}',
+    b'{"hook_event_name": "Stop", "session_id": "s", "transcript_path": "/nowhere/at/all.jsonl"}',
+    b"[" * 100_000,
 )
+ODD = (
+    b"not json",
+    b"[1, 2]",
+    b'"text"',
+    b"null",
+    b"{}",
+    b'{"hook_event_name": 7, "session_id": []}',
+    b'{"hook_event_name": "NoSuchEvent"}',
+    b'{"hook_event_name": "UserPromptSubmit", "prompt": {"a": 1}, "cwd": 5}',
+    b'{"hook_event_name": "PreToolUse", "tool_input": "rm", "session_id": "s"}',
+    b'{"hook_event_name": "UserPromptSubmit", "session_id": "\\ud800", "prompt": "\\ud800 half a pair and more"}',
+    b"\xff\xfe\x00bytes",
+)
+
+
+@pytest.mark.parametrize("raw", [*ODD_FOR_A_PROCESS, *(pytest.param(raw, marks=pytest.mark.storm) for raw in ODD)])
 def test_strange_input_is_answered_with_nothing(desktop, raw) -> None:
     said = desktop.hook_raw(raw)
     assert (said.code, said.out, said.err) == (0, "", "")
+
+
+@pytest.mark.parametrize("raw", [*ODD_FOR_A_PROCESS, *ODD])
+def test_strange_input_has_no_answer(desktop, raw) -> None:
+    assert desktop.here(raw) == ""
 
 
 def test_options_may_stand_anywhere(desktop) -> None:
