@@ -42,7 +42,7 @@ def served(desktop) -> Iterator[None]:
     """A bank that is served in this process, with its index loaded."""
     teach(desktop)
     with desktop.bank() as bank, serve_hooks(bank, locate(desktop.bank_path)):
-        until(lambda: desktop.sockets())
+        until(desktop.sockets)
         until(lambda: answers(desktop))
         yield
 
@@ -131,7 +131,7 @@ def test_many_hooks_at_once_are_all_answered_and_each_memory_is_said_once_a_sess
 def test_while_a_server_loads_a_hook_waits_for_it(desktop) -> None:
     teach(desktop)
     with desktop.bank() as bank, serve_hooks(bank, locate(desktop.bank_path)):
-        until(lambda: desktop.sockets())
+        until(desktop.sockets)
         assert "uv run pytest" in desktop.ask("UserPromptSubmit", "s1", prompt=PROMPT)["said"]
         assert "uv run pytest" in desktop.spawn("UserPromptSubmit", "s2", prompt=PROMPT).context
 
@@ -218,7 +218,7 @@ def test_a_folder_with_a_long_name_is_served_too(tmp_path, desktop) -> None:
     desktop.place = type(desktop.place)(folder=deep / "bank.db.hooks")
     teach(desktop)
     with desktop.bank() as bank, serve_hooks(bank, locate(desktop.bank_path)):
-        until(lambda: desktop.sockets())
+        until(desktop.sockets)
         bank.search(PROMPT)
         assert "uv run pytest" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
 
