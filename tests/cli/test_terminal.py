@@ -84,14 +84,19 @@ def see(*words: str, columns: int = 80, **environment: str) -> str:
 
     watching = threading.Thread(target=watch)
     watching.start()
-    with pytest.MonkeyPatch.context() as patch, open(slave, "r+b", buffering=0) as terminal:
+    streams = {
+        name: os.fdopen(os.dup(slave), mode, encoding="utf-8")
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
+    }
+    os.close(slave)
+    with pytest.MonkeyPatch.context() as patch:
         for name, value in {"TERM": "xterm", **environment}.items():
             patch.setenv(name, value)
-        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-            patch.setattr(sys, name, open(terminal.fileno(), mode, encoding="utf-8", closefd=False))
+        for name, stream in streams.items():
+            patch.setattr(sys, name, stream)
         code = main(words)
-        for stream in (sys.stdin, sys.stdout, sys.stderr):
-            stream.close()
+    for stream in streams.values():
+        stream.close()
     watching.join(LONGEST_WAIT_S)
     os.close(master)
     shown = seen.decode().replace("\r\n", "\n")
