@@ -156,7 +156,7 @@ def child() -> Iterator[Callable[..., subprocess.Popen[str]]]:
         process.communicate()
 
 
-def finished(process: subprocess.Popen[str], timeout_s: float = 60.0) -> str:
+def finished(process: subprocess.Popen[str], timeout_s: float = 300.0) -> str:
     """The output of a process that must end well."""
     out, err = process.communicate(timeout=timeout_s)
     assert process.returncode == 0, err
