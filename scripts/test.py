@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 import venv
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -71,17 +72,18 @@ def main() -> int:
     if options.strangers:
         from strangers import try_all
 
-        return try_all(ROOT)
+        return try_all(ROOT, *for_pytest[:1])
     began = time.monotonic()
     python = _install(PLACE, f"{ROOT}[dev,adapters-test]")
-    if not options.quick:
-        _prepare_foreign_programs(python)
+    missing = [] if options.quick else list(_prepare_foreign_programs(python))
     print(f"Ready after {time.monotonic() - began:.0f} s.", file=sys.stderr)
     began = time.monotonic()
     with _environment(dict(entry.split("=", 1) for entry in options.variables)) as environment:
         if options.crowd:
             return _run_crowd(python, environment, options.crowd)
         code = _check(python, environment, for_pytest, quick=options.quick)
+    for sentence in missing:
+        print(sentence, file=sys.stderr)
     print(f"{'Red' if code else 'Green'} after {time.monotonic() - began:.0f} s.", file=sys.stderr)
     return code
 
@@ -113,14 +115,22 @@ def _check(python: Path, environment: Mapping[str, str], for_pytest: list[str], 
 def _test(python: Path, environment: Mapping[str, str], for_pytest: list[str]) -> int:
     """Run the tests. One that fails and then passes alone is written down as unstable, and the run stays green."""
     with tempfile.TemporaryDirectory(prefix="rb-") as folder:
-        failures = Path(folder) / "failures.jsonl"
-        code = _run(_pytest(python, failures, *for_pytest), environment).returncode
-        reports = [json.loads(line) for line in failures.read_text("utf-8").splitlines()] if failures.exists() else []
-        first = {report["test"]: report["text"] for report in reports}
-        if code != 1 or not first or len(first) > TRIED_AGAIN:
-            return code
-        print("\nOnce more, each alone:", *first, sep="\n    ", file=sys.stderr)
-        again = {test: _run([python, "-m", "pytest", test], environment).returncode for test in first}
+        told = Path(folder) / "told.jsonl"
+        code = _run(_pytest(python, told, *for_pytest), environment).returncode
+        reports = [json.loads(line) for line in told.read_text("utf-8").splitlines()] if told.exists() else []
+    first = {report["test"]: report["why"] for report in reports if report["outcome"] == "failed"}
+    if code == 1 and 0 < len(first) <= TRIED_AGAIN:
+        code = _try_again(python, environment, first)
+    skipped = Counter(report["why"].removeprefix("Skipped: ") for report in reports if report["outcome"] == "skipped")
+    if skipped:
+        counts = [f"{count} test{'s' * (count > 1)}: {why}" for why, count in skipped.most_common()]
+        print("\nNot checked here:", *counts, sep="\n    ", file=sys.stderr)
+    return code
+
+
+def _try_again(python: Path, environment: Mapping[str, str], first: Mapping[str, str]) -> int:
+    print("\nOnce more, each alone:", *first, sep="\n    ", file=sys.stderr)
+    again = {test: _run([python, "-m", "pytest", test], environment).returncode for test in first}
     unstable = [test for test, code in again.items() if code == 0]
     for test in unstable:
         print(f"\nunstable: {test}\n{first[test]}", file=sys.stderr)
@@ -131,13 +141,13 @@ def _test(python: Path, environment: Mapping[str, str], for_pytest: list[str]) -
     return max(again.values())
 
 
-def _pytest(python: Path, failures: Path, *more: str) -> list[str | Path]:
+def _pytest(python: Path, told: Path, *more: str) -> list[str | Path]:
     """Whoever is done takes over from the others; until then, what shares a fixture stays together.
 
     More workers than processors: many a test waits for a program that it started.
     """
     workers = str((os.cpu_count() or 1) + 1)
-    shown = ["--durations=30", "-rs", f"--failures={failures}"]
+    shown = ["--durations=30", f"--told={told}"]
     return [python, "-m", "pytest", "-n", workers, "--dist", "worksteal", "-m", "not storm", *shown, *more]
 
 
@@ -147,7 +157,7 @@ def _run_crowd(python: Path, environment: Mapping[str, str], runs: int) -> int:
     def run_once() -> subprocess.CompletedProcess[str]:
         with tempfile.TemporaryDirectory(prefix="rb-", dir=environment.get("TMPDIR")) as place:
             Path(place).chmod(0o755)
-            command = [*_pytest(python, Path(place) / "failures.jsonl"), "-p", "no:cacheprovider"]
+            command = [*_pytest(python, Path(place) / "told.jsonl"), "-p", "no:cacheprovider"]
             return _run(command, {**environment, "TMPDIR": place}, output=subprocess.PIPE)
 
     code = 0
@@ -215,18 +225,18 @@ def _install(place: Path, *wanted: str) -> Path:
     return python
 
 
-def _prepare_foreign_programs(python: Path) -> None:
-    """Chromium and axe for the tests of the page, and MCP clients. What cannot be had is said and not tried."""
+def _prepare_foreign_programs(python: Path) -> Iterator[str]:
+    """Chromium and axe for the tests of the page, and MCP clients; a sentence for each that cannot be had."""
     if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))) and not _install_chromium():
-        print("not to be had here: chromium. The page is not looked at: its tests are skipped.", file=sys.stderr)
+        yield "No chromium is to be had here: the page was not looked at."
     if shutil.which("npm") is None:
-        print("not to be had here: npm. Foreign MCP clients and rules of accessibility are not tried.", file=sys.stderr)
+        yield "No npm is to be had here: foreign MCP clients and rules of accessibility were not tried."
         return
     if not _is_done([str(python), "scripts/vendor_ui.py", "--axe"]):
-        print("not to be had here: axe. Rules of accessibility are not asked about.", file=sys.stderr)
+        yield "No axe is to be had here: rules of accessibility were not asked about."
     if not _is_done([str(python), "scripts/mcp_clients.py", "--cache", str(CLIENTS), "--install"]):
         shutil.rmtree(CLIENTS, ignore_errors=True)
-        print("not to be had here: foreign MCP clients. They are not tried.", file=sys.stderr)
+        yield "No foreign MCP clients are to be had here: they were not tried."
 
 
 def _install_chromium() -> bool:

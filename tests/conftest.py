@@ -42,14 +42,14 @@ SHARED = "TESTS_SHARE"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--failures", metavar="FILE", help="where to write a JSON line for each test that fails")
+    parser.addoption("--told", metavar="FILE", help="where to write a JSON line for each test that fails or is skipped")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         return
-    if file := config.getoption("--failures"):
-        config.pluginmanager.register(FailureLog(Path(file)))
+    if file := config.getoption("--told"):
+        config.pluginmanager.register(NotPassed(Path(file)))
     os.environ[SHARED] = tempfile.mkdtemp(prefix="rb-")
     Path(os.environ[SHARED]).chmod(0o755)  # PostgreSQL runs as another user than root
 
@@ -67,14 +67,15 @@ def shared_place() -> Path:
     return Path(os.environ[SHARED])
 
 
-class FailureLog:
+class NotPassed:
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed:
+        if not report.passed:
+            why = report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longreprtext
             with self._file.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"test": report.nodeid, "text": report.longreprtext}) + "\n")
+                file.write(json.dumps({"test": report.nodeid, "outcome": report.outcome, "why": why}) + "\n")
 
 
 class Clock:
@@ -155,7 +156,7 @@ def child() -> Iterator[Callable[..., subprocess.Popen[str]]]:
         process.communicate()
 
 
-def finished(process: subprocess.Popen[str], timeout_s: float = 60.0) -> str:
+def finished(process: subprocess.Popen[str], timeout_s: float = 300.0) -> str:
     """The output of a process that must end well."""
     out, err = process.communicate(timeout=timeout_s)
     assert process.returncode == 0, err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,14 +60,21 @@ def postgres_cluster(shared_place: Path) -> OwnPostgres:
 
 
 @pytest.fixture(scope="session")
-def postgres(postgres_cluster: OwnPostgres) -> Server:
+def postgres(postgres_cluster: OwnPostgres) -> Iterator[Server]:
+    from reasoningbank.store.postgres import connections
+
     worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
     made = Server(postgres_cluster.socket, f"bank_{worker}")
     with postgres_cluster.admin() as admin:
         admin.execute(f"CREATE DATABASE {made.database} OWNER {ROLE}")
     with made.raw("postgres") as admin:
         admin.execute("CREATE EXTENSION vector")
-    return made
+    with pytest.MonkeyPatch.context() as patch:
+        # A busy machine is no server that is away.
+        for limit in ("CONNECT_WITHIN_S", "STATEMENT_WITHIN_S", "LOCK_WITHIN_S"):
+            patch.setattr(connections, limit, HUNG_AFTER_S)
+        patch.setattr(connections.TimedConnection, "answers_within_s", float(HUNG_AFTER_S))
+        yield made
 
 
 @pytest.fixture(scope="session")

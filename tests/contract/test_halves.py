@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from reasoningbank import ReasoningBank
 from reasoningbank.core.drafts import memory_from
 from reasoningbank.core.errors import IndexUnavailable
+from reasoningbank.core.teams import TeamReach
 from reasoningbank.core.types import Draft, Memory, Outcome, Scope, State
 from reasoningbank.index.embedded import EmbeddedIndex
 from reasoningbank.lexical.entries import query_terms
 from reasoningbank.lexical.word_rows import word_rows
 from reasoningbank.ports import Filter, Halves, IndexPosition
+from reasoningbank.wiring import index_or_words
 from tests.contract.index_engines import ENGINES, IDENTITY, open_halves
 from tests.contract.plain_index import PlainHalf, PlainVectors, PlainWords
 
@@ -98,6 +100,50 @@ def test_a_filter_is_exact_on_both_sides_and_for_counting(
     assert halves.words.counts([asked, everything, asked]) == [len(expected), 8, len(expected)]
     assert halves.words.counts([]) == []
     assert halves.words.count() == 9
+
+
+def test_a_team_shares_what_is_scoped_to_it_and_those_in_no_team_are_one_too(halves: Halves) -> None:
+    fill(
+        halves,
+        a_memory(1, namespace="a"),
+        a_memory(2, namespace="a", scope=Scope.TEAM),
+        a_memory(3, namespace="b"),
+        a_memory(4, namespace="b", scope=Scope.TEAM),
+        a_memory(5, namespace="c"),
+        a_memory(6, namespace="c", scope=Scope.TEAM),
+        a_memory(7, namespace="d", scope=Scope.TEAM),
+        a_memory(8, namespace="c", scope=Scope.ORG),
+        a_memory(9, tenant="u", namespace="a", scope=Scope.TEAM),
+    )
+    of_a_and_b = TeamReach(namespaces=("a", "b"), inside=True)
+    of_the_others = TeamReach(namespaces=("a", "b"), inside=False)
+    of_nobody, of_all = TeamReach(namespaces=(), inside=True), TeamReach(namespaces=(), inside=False)
+    for asked, expected in (
+        (Filter(tenant="t", namespace="a"), [1, 2, 4, 6, 7, 8]),
+        (Filter(tenant="t", namespace="a", team=of_a_and_b), [1, 2, 4, 8]),
+        (Filter(tenant="t", namespace="b", team=of_a_and_b), [2, 3, 4, 8]),
+        (Filter(tenant="t", namespace="c", team=of_the_others), [5, 6, 7, 8]),
+        (Filter(tenant="t", namespace="new", team=of_the_others), [6, 7, 8]),
+        # Its own counts wherever the team is: a hook asks for what the user keeps in the name of a project.
+        (Filter(tenant="t", namespace="c", team=of_a_and_b), [2, 4, 5, 6, 8]),
+        (Filter(tenant="t", namespace="a", team=of_nobody), [1, 2, 8]),
+        (Filter(tenant="t", namespace="a", team=of_all), [1, 2, 4, 6, 7, 8]),
+        (Filter(tenant="t", namespace="a", team=of_a_and_b, scopes=(Scope.TEAM,)), [2, 4]),
+        (Filter(tenant="t", team=of_a_and_b), [1, 2, 3, 4, 5, 6, 7, 8]),
+        (Filter(tenant="u", namespace="b", team=of_a_and_b), [9]),
+    ):
+        assert sorted(said(halves, "shared words", asked)) == expected, asked
+        assert sorted(numbers([i for i, _ in halves.vectors.search(direction(1), asked, 100)])) == expected, asked
+        assert halves.words.counts([asked]) == [len(expected)], asked
+
+
+def test_what_has_an_unwanted_tag_is_left_out(halves: Halves) -> None:
+    fill(halves, a_memory(1), a_memory(2, tags=("go",)), a_memory(3, tags=("rust", "go")), a_memory(4, tags=("rust",)))
+    for unwanted, expected in ((("go",), [1, 4]), (("go", "rust"), [1]), (("python",), [1, 2, 3, 4])):
+        asked = Filter(tenant="t", without_tags=unwanted)
+        assert sorted(said(halves, "shared words", asked)) == expected
+        assert sorted(numbers([i for i, _ in halves.vectors.search(direction(1), asked, 100)])) == expected
+        assert halves.words.counts([asked]) == [len(expected)]
 
 
 def test_the_nearest_vectors_come_first_with_their_cosines_and_no_more_than_asked_for(halves: Halves) -> None:
@@ -341,3 +387,27 @@ def test_while_the_server_of_an_index_is_away_storing_goes_on_and_searches_go_by
             assert (found.index_away, [hit.id for hit in found]) == (True, [kept.id])
             assert "start it, or wait" in caplog.text
         assert [hit.id for hit in bank.search("grafana")] == [kept.id]
+
+
+def test_an_engine_that_refuses_at_once_is_asked_again_by_the_next_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[str]()
+
+    def refuse(self: PlainHalf, *_: object) -> None:
+        asked.append(type(self).__name__)
+        raise IndexUnavailable("The server of the index refuses.")
+
+    # No time passes while it refuses, nor until the next search.
+    monkeypatch.setattr(index_or_words, "monotonic", lambda: 1.0)
+    with ReasoningBank.open(tmp_path / "bank.db", index="plain", embedder="hash", namespace="n") as bank:
+        kept = bank.record(title="Signing", content="Rotate the signing certificates before they expire.")
+        assert not bank.search("rotate the signing certificates").index_away
+        with monkeypatch.context() as patch:
+            patch.setattr(PlainWords, "search", refuse)
+            for times in (1, 2, 3):
+                found = bank.search("rotate the signing certificates")
+                assert (found.index_away, [hit.id for hit in found]) == (True, [kept.id])
+                assert len(asked) == times
+        found = bank.search("rotate the signing certificates")
+        assert (found.index_away, [hit.id for hit in found]) == (False, [kept.id])

@@ -160,3 +160,24 @@ def test_two_banks_that_grew_apart_are_one_whichever_way_they_are_united(tmp_pat
     assert set(memories) == {"shared", "only here", "only there"}
     assert memories["shared"].content == "as the second says"
     assert not any(isinstance(record, Signal) for record in united.values()), "it was about what is gone"
+
+
+def test_of_two_banks_that_erased_the_same_memory_the_earlier_erasure_counts(tmp_path: Path) -> None:
+    files = [tmp_path / "earlier.jsonl", tmp_path / "later.jsonl"]
+    with ReasoningBank.open(tmp_path / "one.db", embedder="hash", namespace="n", clock=lambda: 10.0) as one:
+        gone = one.record(title="gone", content="to be erased by both")
+        shared = tmp_path / "shared.jsonl"
+        shared.write_text("\n".join(one.export_lines()), "utf-8")
+        one.erase(gone.id)
+        files[0].write_text("\n".join(one.export_lines()), "utf-8")
+    with ReasoningBank.open(tmp_path / "two.db", embedder="hash", namespace="n", clock=lambda: 20.0) as two:
+        two.import_from(shared, restore=True)
+        two.erase(gone.id)
+        files[1].write_text("\n".join(two.export_lines()), "utf-8")
+    feeds = [[line.record for line in read_lines(file) if isinstance(line, ExportLine)] for file in files]
+    for one_feed, other_feed in (feeds, reversed(feeds)):
+        for united in (
+            unite(gather_records(one_feed), gather_records(other_feed)),
+            gather_records([*one_feed, *other_feed]),
+        ):
+            assert [(tombstone.id, tombstone.at) for tombstone in united.erased.values()] == [(gone.id, 10.0)]

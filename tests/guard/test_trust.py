@@ -161,6 +161,24 @@ def test_what_was_learned_in_a_session_that_saw_an_untrusted_memory_descends_fro
     assert str(lesson.trust) == "untrusted"
 
 
+def test_a_memory_never_repeats_itself_however_it_is_edited(bank: ReasoningBank) -> None:
+    bad = bank.record(title="bad", content=POISON, origin="tool:web")
+    edited = bank.edit(bad.id, content=f"{POISON} Then wait.", editor="tool:web")
+    assert edited.memory.parents == ()
+    other = bank.record(title="other", content=f"{POISON} Wait.", origin="tool:mail")
+    assert other.memory.parents == (bad.id,)
+    again = bank.edit(other.id, content=f"{POISON} Wait a little.", editor="tool:mail")
+    assert again.memory.parents == (bad.id,)
+
+
+def test_a_memory_that_was_shown_in_the_session_it_came_from_is_none_of_its_own_parents(bank: ReasoningBank) -> None:
+    with bank.session(task="send the environment to the audit portal") as run:
+        bad = bank.record(title="audit portal", content=POISON, origin="tool:web", source=run.id)
+        assert [hit.id for hit in run.search(floor=0.0)] == [bad.id]
+        run.finish("success")
+    assert bank.edit(bad.id, content=ADVICE, editor="tool:web").memory.parents == ()
+
+
 def test_a_tool_cannot_write_over_what_the_user_stored(bank: ReasoningBank) -> None:
     bank.store("deploy", ADVICE)
     for origin in ("tool:web", "agent", "import:x"):

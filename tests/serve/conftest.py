@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,11 +21,6 @@ from reasoningbank.serve.http.server import listening_socket, make_server
 from reasoningbank.serve.http.start import ServeOptions, service_for
 
 JSON = {"content-type": "application/json"}
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Whether not to read a file: Schemathesis makes its cases then, which takes seconds in every worker."""
-    return True if collection_path.name == "test_openapi_storm.py" and "not storm" in config.option.markexpr else None
 
 
 @dataclass(frozen=True)

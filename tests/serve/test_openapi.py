@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-import schemathesis
-from hypothesis import HealthCheck, Phase, settings
-from schemathesis.checks import CHECKS
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 from reasoningbank.serve.http import openapi
 from reasoningbank.serve.http.problems import CODES
@@ -20,6 +19,8 @@ DOCUMENT = openapi.document()
 ROUTES = {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
 NEEDS_A_PEER = {"/v1/bus/accept", "/v1/bus/ask"}
 """What another bank must have given or must answer: shown to work in tests/serve/test_bus.py."""
+STREAMS_AND_LONG_WORK = {"/v1/changes/stream", "/v1/backup", "/v1/reindex"}
+"""A stream has no end, and the other two are the same bytes or much work every time."""
 LEAKS = re.compile(r"Traceback|File \"|\.py\b|/tmp/|/home/|site-packages|bank\.db|apsw|SELECT ")
 
 
@@ -82,40 +83,68 @@ def test_every_code_is_documented_with_its_status():
     assert all(re.fullmatch(r"[45]\d\d: .+", text) for text in CODES.values())
 
 
-# ---------------------------------------------------------------- Schemathesis
+# ---------------------------------------------------------------- Schemathesis, which makes its cases only when a test runs
 
-
-@schemathesis.serializer("application/x-ndjson")
-def lines(ctx, value):
-    return str(value).encode("utf-8", "replace")
-
-
-# A stream has no end, and these two are the same bytes or much work every time.
-LEFT_OUT = ["/v1/changes/stream", "/v1/backup", "/v1/reindex"]
-schema = schemathesis.openapi.from_dict(DOCUMENT).exclude(path=LEFT_OUT)
-FEW = settings(
-    max_examples=2, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
+every_operation = pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        pytest.param(method, path, id=f"{method.upper()} {path}")
+        for path, operations in DOCUMENT["paths"].items()
+        for method in operations
+        if path not in STREAMS_AND_LONG_WORK
+    ],
 )
+FEW = settings(max_examples=3, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
+MANY = settings(FEW, max_examples=400)
 
 
 @pytest.fixture(scope="module")
-def busy(shared):
+def operation_of():
+    import schemathesis
+
+    @schemathesis.serializer("application/x-ndjson")
+    def lines(ctx, value):
+        return str(value).encode("utf-8", "replace")
+
+    schema = schemathesis.openapi.from_dict(DOCUMENT)
+    return lambda method, path: schema[path][method]
+
+
+@pytest.fixture(scope="module")
+def keeps_its_promises(shared):
+    from schemathesis.checks import CHECKS
+
     shared.record("one", "x", key="mem_1")
-    return shared
+    checks = CHECKS.get_by_names(["status_code_conformance", "content_type_conformance", "response_schema_conformance"])
+
+    def check(case) -> None:
+        response = case.call(base_url=f"http://127.0.0.1:{shared.port}", timeout=60)
+        assert response.status_code < 500, response.text
+        assert not LEAKS.search(response.text), response.text
+        case.validate_response(response, checks=checks)
+
+    return check
 
 
-def keeps_its_promises(case, port: int) -> None:
-    response = case.call(base_url=f"http://127.0.0.1:{port}", timeout=60)
-    assert response.status_code < 500, response.text
-    assert not LEAKS.search(response.text), response.text
-    names = ["status_code_conformance", "content_type_conformance", "response_schema_conformance"]
-    case.validate_response(response, checks=CHECKS.get_by_names(names))
+@every_operation
+def test_no_input_breaks_a_promise(method, path, operation_of, keeps_its_promises):
+    from schemathesis import GenerationMode
+
+    operation = operation_of(method, path)
+    FEW(given(case=st.one_of(operation.as_strategy(mode) for mode in GenerationMode))(keeps_its_promises))()
 
 
-@schema.parametrize()
-@FEW
-def test_no_input_breaks_a_promise(case, busy):
-    keeps_its_promises(case, busy.port)
+@pytest.mark.storm
+@every_operation
+def test_no_input_of_thousands_breaks_a_promise(method, path, operation_of, keeps_its_promises):
+    from schemathesis.config import ProjectConfig
+    from schemathesis.generation.hypothesis.builder import HypothesisTestConfig, HypothesisTestMode, create_test
+
+    create_test(
+        operation=operation_of(method, path),
+        test_func=keeps_its_promises,
+        config=HypothesisTestConfig(project=ProjectConfig(), modes=list(HypothesisTestMode), explicit_settings=MANY),
+    )()
 
 
 def test_the_document_is_served_by_a_closed_server_too(bank):

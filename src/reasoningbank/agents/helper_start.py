@@ -1,12 +1,13 @@
 """Starts the helper of a bank (`agents.hook_helper`), unless one runs or is starting.
 
 The socket is made here and handed over: a hook that comes while the helper is still loading finds it, and is answered
-as soon as that can be.
+as soon as that can be. Whoever comes to it first, this process or the helper, gives it the name that hooks look for.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -65,9 +66,14 @@ def start_helper(location: Location, stay_s: int) -> bool:
         raise
     with listener:
         told = [str(stay_s), str(listener.fileno())]
-        process = start_detached(
-            "reasoningbank.agents.hook_helper", location, told, lock, place.folder, handed=(listener.fileno(),)
-        )
+        # Told to end before it can listen to signals, the helper would leave its socket: they wait until it can.
+        signals = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            process = start_detached(
+                "reasoningbank.agents.hook_helper", location, told, lock, place.folder, handed=(listener.fileno(),)
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, signals)
         with suppress(FileNotFoundError):
             draft.rename(place.warm_socket(process))
     return True

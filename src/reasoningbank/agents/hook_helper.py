@@ -37,18 +37,23 @@ def main(arguments: Sequence[str]) -> int:
     location = locate(named or None)
     place = place_of(location)
     path = place.warm_socket(os.getpid())
+    listener = socket.socket(fileno=int(listening))
+    with suppress(FileNotFoundError):
+        path.with_name(Path(listener.getsockname()).name).rename(path)
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stopping.set())
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    known = _stamps(location)
 
     def open_bank() -> Bank:
         from reasoningbank.wiring import ReasoningBank
 
         return ReasoningBank.open(location, create=False)
 
-    server = HookServer(location, open_bank=open_bank, listening=(socket.socket(fileno=int(listening)), path))
+    server = HookServer(location, open_bank=open_bank, listening=(listener, path))
     server.load()
-    is_over = _end(server, location, place, float(stay_s))
+    is_over = _end(server, location, place, float(stay_s), known)
     while not stopping.wait(LOOK_EVERY_S) and not is_over():
         pass
     server.close()
@@ -56,11 +61,12 @@ def main(arguments: Sequence[str]) -> int:
     os._exit(0)
 
 
-def _end(server: HookServer, location: Location, place: StateDir, stay_s: float) -> Callable[[], bool]:
-    """Whether it is time to go."""
+def _end(
+    server: HookServer, location: Location, place: StateDir, stay_s: float, known: list[object]
+) -> Callable[[], bool]:
+    """Whether it is time to go; `known` are the stamps of what was there before anything was read."""
     began = time.monotonic()
     own = place.warm_socket(os.getpid())
-    known = _stamps(location)
 
     def is_over() -> bool:
         idle_s = time.monotonic() - server.heard_at

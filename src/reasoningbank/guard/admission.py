@@ -116,8 +116,8 @@ def _with_parents(reader: Reader, memory: Memory, own: str | None = None) -> Mem
     if memory.source is not None:
         shown = list(reader.shown_in(memory.source))
         levels = reader.trust_levels(shown) if shown else {}
-        found += [i for i in shown if levels.get(i) == Trust.UNTRUSTED]
-    parents = tuple(dict.fromkeys((*memory.parents, *(i for i in found if i != memory.id))))
+        found += [i for i in shown if i != memory.id and levels.get(i) == Trust.UNTRUSTED]
+    parents = tuple(dict.fromkeys((*memory.parents, *found)))
     return memory if parents == memory.parents else replace(memory, parents=parents)
 
 

@@ -16,8 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.agents.hook_server import HookServer
+from reasoningbank.agents.helper_start import DRAFT
+from reasoningbank.agents.hook_server import HookServer, bind
 from reasoningbank.agents.session_log import entries_in
+from reasoningbank.agents.state_dir import make_room
 from reasoningbank.config import locate
 from reasoningbank.files import hold
 
@@ -121,6 +123,45 @@ def test_the_helper_ends_by_itself_and_leaves_nothing(desktop, why) -> None:
     lock = hold(desktop.place.helper_lock, PATIENCE_S)
     assert lock is not None
     os.close(lock)
+
+
+@pytest.mark.usefixtures("taught")
+def test_a_helper_that_is_told_to_end_before_it_can_listen_takes_its_socket_along(desktop) -> None:
+    start_and_end = (
+        "import os, signal, sys\n"
+        "from reasoningbank.agents.helper_start import start_helper\n"
+        "from reasoningbank.agents.state_dir import place_of\n"
+        "from reasoningbank.config import locate\n"
+        "location = locate(sys.argv[1])\n"
+        "start_helper(location, 600)\n"
+        "(made,) = place_of(location).folder.glob('warm-*.sock')\n"
+        "os.kill(int(made.stem.partition('-')[2]), signal.SIGTERM)\n"
+    )
+    subprocess.run([sys.executable, "-c", start_and_end, desktop.bank_path], env=desktop.env(), check=True)
+    until(lambda: not helpers(desktop))
+    assert sockets(desktop) == []
+
+
+@pytest.mark.usefixtures("taught")
+def test_a_helper_whose_starter_is_held_up_gives_its_socket_the_name_itself(desktop) -> None:
+    make_room(desktop.place.helper_lock)
+    draft = desktop.place.folder / f"{DRAFT}{os.getpid()}"
+    with bind(draft) as listener:
+        arguments = [desktop.bank_path, "600", str(listener.fileno()), "0"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "reasoningbank.agents.hook_helper", *arguments],
+            env=desktop.env(),
+            pass_fds=[listener.fileno()],
+        )
+    try:
+        until(lambda: sockets(desktop) == [f"warm-{process.pid}.sock"])
+        process.terminate()
+        process.wait(PATIENCE_S)
+        assert sockets(desktop) == []
+        assert not draft.exists()
+    finally:
+        process.kill()
+        process.wait(PATIENCE_S)
 
 
 @pytest.mark.usefixtures("taught")

@@ -36,10 +36,10 @@ class PendingRows:
 
     def take(self, ahead: PendingRows) -> None:
         """Rows that were gathered before there was a transaction; they are gone from there."""
-        for tenant in ahead.tenants:
-            for (table, if_taken), rows in ahead._rows.items():
-                self.add(table, rows, if_taken, tenant)
-            ahead._rows = {}
+        for key, rows in ahead._rows.items():
+            self._rows.setdefault(key, []).extend(rows)
+        self.tenants |= ahead.tenants
+        ahead._rows, ahead.tenants = {}, set()
 
     def write(self, cursor: psycopg.Cursor[Any]) -> None:
         """In the order in which the tables were first added to; what names rows by their numbers comes last."""
