@@ -123,7 +123,9 @@ def _answer(
     from reasoningbank.agents.session_log import Delivery
 
     delivery = Delivery(turn)
-    said = answer(location, agent, named, raw, namespace=namespace, hooks=hooks, cwd=cwd, delivery=delivery)
+    said = answer(
+        location, agent, named, raw, namespace=namespace, hooks=hooks, cwd=cwd, delivery=delivery, closes=False
+    )
     return said, delivery.confirm
 
 
