@@ -26,6 +26,7 @@ from reasoningbank import ReasoningBank
 from reasoningbank.config.environment import AGENT_MARKS
 from reasoningbank.recall import current
 from tests.milvus_server import milvus  # noqa: F401 - a fixture
+from tests.open_files import all_closed
 from tests.postgres_server import postgres, postgres_cluster, postgres_tables, postgres_url  # noqa: F401 - fixtures
 from tests.qdrant_server import qdrant  # noqa: F401 - fixture
 
@@ -103,8 +104,15 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     return (folder / str(number) for number in itertools.count())
 
 
+@pytest.fixture
+def _files_are_closed() -> Iterator[None]:
+    """A test that ends leaves no bank and no index open."""
+    with all_closed(Path(tempfile.gettempdir())):
+        yield
+
+
 @pytest.fixture(autouse=True)
-def _own_home(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_home(_files_are_closed: None, _homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """No test may see, let alone touch, the bank of whoever runs it."""
     for name in [name for name in os.environ if name.startswith("REASONINGBANK_") or name in AGENT_MARKS]:
         monkeypatch.delenv(name)

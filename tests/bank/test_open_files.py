@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,16 +9,11 @@ from pathlib import Path
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.bank.bank import Bank
-from tests.conftest import DESCRIPTORS, open_files
+from tests.open_files import DESCRIPTORS, all_closed, open_below
 
 pytestmark = pytest.mark.skipif(DESCRIPTORS is None, reason="nothing here says which files are open")
 BANKS = 10
 MOST_A_BANK = 8
-
-
-def below(folder: Path) -> list[str]:
-    return [name for name in open_files().values() if name.startswith(f"{os.path.realpath(folder)}/")]
 
 
 @pytest.mark.parametrize("embedder", ["hash", "local"])
@@ -33,8 +26,8 @@ def test_ten_searched_banks_keep_few_files_open_and_none_after_they_are_closed(t
             assert bank.search("flaky test", floor=0.0).memories
             bank.record(title="Lint", content="Run ruff before each commit")
             assert len(bank.search("what to run", floor=0.0).memories) == 2
-        assert BANKS < len(below(tmp_path)) <= BANKS * MOST_A_BANK
-    assert below(tmp_path) == []
+        assert BANKS < len(open_below(tmp_path)) <= BANKS * MOST_A_BANK
+    assert open_below(tmp_path) == []
 
 
 def test_a_bank_that_many_threads_read_keeps_no_file_open_once_it_is_closed(path: Path) -> None:
@@ -43,19 +36,26 @@ def test_a_bank_that_many_threads_read_keeps_no_file_open_once_it_is_closed(path
         with ThreadPoolExecutor(8) as threads:
             found = list(threads.map(lambda _: bank.search("flaky test", floor=0.0).memories, range(64)))
         assert all(found)
-    assert below(path.parent) == []
+    assert open_below(path.parent) == []
 
 
-def closed_while_it_is_read(bank: Bank) -> None:
-    for memory in bank.list():
-        assert memory
-        bank.close()
-
-
-@pytest.mark.parametrize("use", [closed_while_it_is_read])
-def test_a_bank_that_is_closed_while_it_is_read_keeps_no_file_open(path: Path, use: Callable[[Bank], None]) -> None:
+def test_a_bank_that_is_closed_while_it_is_read_keeps_no_file_open(path: Path) -> None:
     bank = ReasoningBank.open(path, embedder="hash")
     bank.record(title="Retry", content="Run a flaky test with --reruns before you mend it")
     bank.search("flaky test")
-    use(bank)
-    assert below(path.parent) == []
+    lines = bank.export_lines()
+    assert next(lines)
+    bank.close()
+    lines.close()
+    assert open_below(path.parent) == []
+
+
+def test_a_test_that_leaves_a_bank_open_fails_with_the_names_of_its_files(tmp_path: Path) -> None:
+    with ReasoningBank.open(tmp_path / "shared.db", embedder="hash") as shared:
+        with pytest.raises(pytest.fail.Exception, match=r"left\.db-wal"), all_closed(tmp_path):
+            left = ReasoningBank.open(tmp_path / "left.db", embedder="hash")
+        left.close()
+        with all_closed(tmp_path), ReasoningBank.open(tmp_path / "closed.db", embedder="hash") as bank:
+            for one in (shared, bank):
+                one.record(title="Retry", content="Run a flaky test with --reruns before you mend it")
+                assert one.search("flaky test", floor=0.0).memories

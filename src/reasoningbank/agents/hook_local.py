@@ -28,11 +28,9 @@ def answer(
     hooks: str,
     cwd: str,
     delivery: Delivery | None = None,
-    closes: bool = True,
 ) -> str:
-    """What to print. Whoever gives a `delivery` confirms it when that is done; else it counts as printed.
-
-    A process that ends anyway need not close the bank: nothing was written that a close would have to finish.
+    """What to print, which then counts as printed. A hook that ends with it gives a `delivery` and confirms it; its bank
+    stays open, since nothing was written that a close would have to finish.
     """
     try:
         data = json.loads(raw.decode("utf-8", "replace"))
@@ -53,7 +51,7 @@ def answer(
     try:
         return answer_event(event, house)
     finally:
-        if closes and open_bank.cache_info().currsize and (bank := open_bank()) is not None:
+        if delivery is None and open_bank.cache_info().currsize and (bank := open_bank()) is not None:
             bank.close()
 
 

@@ -123,9 +123,7 @@ def _answer(
     from reasoningbank.agents.session_log import Delivery
 
     delivery = Delivery(turn)
-    said = answer(
-        location, agent, named, raw, namespace=namespace, hooks=hooks, cwd=cwd, delivery=delivery, closes=False
-    )
+    said = answer(location, agent, named, raw, namespace=namespace, hooks=hooks, cwd=cwd, delivery=delivery)
     return said, delivery.confirm
 
 
