@@ -29,8 +29,10 @@ def answer(
     cwd: str,
     delivery: Delivery | None = None,
 ) -> str:
-    """What to print, which then counts as printed. A hook that ends with it gives a `delivery` and confirms it; its bank
-    stays open, since nothing was written that a close would have to finish.
+    """What to print, which then counts as printed.
+
+    A hook that ends with it gives a `delivery`, to confirm it itself. Its bank then stays open: nothing was written that
+    a close would have to finish.
     """
     try:
         data = json.loads(raw.decode("utf-8", "replace"))
