@@ -31,7 +31,7 @@ def answer(
 ) -> str:
     """What to print, which then counts as printed.
 
-    A hook that ends with it gives a `delivery`, to confirm it itself. Its bank then stays open: nothing was written that
+    A hook that ends with it gives a `delivery`, to confirm it itself. Its bank stays open: nothing was written that
     a close would have to finish.
     """
     try:
