@@ -87,7 +87,7 @@ def spawn():
             input=stdin,
             capture_output=True,
             env={**os.environ, **environment},
-            timeout=60,
+            timeout=300,
             check=False,
         )
         return Result(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))

@@ -10,7 +10,7 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.config import home
 from reasoningbank.config.knobs import KNOBS
-from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.errors import EmbedderMismatch, InvalidInput
 from reasoningbank.core.learning import MOST_LESSONS
 from reasoningbank.core.ranking import profile_named, profiles
 from reasoningbank.core.settings import DEFAULTS, Settings
@@ -147,6 +147,57 @@ def test_settings_may_be_given_as_a_mapping_and_count_as_an_argument(path):
     assert settings.search.scope_weights.team == 0.5
     with pytest.raises(InvalidInput, match=r"^config: search\.max_limit must be a whole number from 1 to 1,000, not 0"):
         settings_at(path, config={"search": {"max_limit": 0}})
+
+
+@pytest.mark.parametrize(
+    ("mapping", "embedder", "identity"),
+    [
+        ({"model": "text-embedding-3-large"}, "hash", "hash/ngram-1-2-3/1024/1"),
+        ({"embedder": "hash", "dimension": 64}, "local", "local/"),
+        ({"embedder": "hash", "dimension": 64}, "hash", "hash/ngram-1-2-3/64/1"),
+        ({"model": "text-embedding-3-large", "dimension": 3072}, "openai/text-embedding-3-small", "openai/text-emb"),
+    ],
+)
+def test_an_embedder_that_is_an_argument_leaves_nothing_of_another_one_in_a_mapping(path, mapping, embedder, identity):
+    with ReasoningBank.open(path, embedder=embedder, config={"embedding": mapping}) as bank:
+        assert str(bank.status().embedder).startswith(identity)
+
+
+@pytest.mark.parametrize("file", ["mine.toml", "none"])
+def test_a_mapping_is_laid_over_the_file_that_the_environment_names(path, tmp_path, monkeypatch, file):
+    write(path.with_name("config.toml"), "[search]\nmin_confidence = 0.6\n")
+    write(tmp_path / "mine.toml", "[search]\ndefault_limit = 3\nmax_limit = 9\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("REASONINGBANK_CONFIG", file)
+    chosen = {choice.name: choice.value for choice in settings_at(path, config={"search": {"max_limit": 7}}).chosen}
+    assert chosen == {"search.max_limit": 7} | ({} if file == "none" else {"search.default_limit": 3})
+
+
+def test_a_mapping_that_names_another_embedder_or_index_than_a_bank_has_is_an_error_like_an_argument(path):
+    ReasoningBank.open(path, embedder="hash").close()
+    for mapping, error in (
+        ({"embedding": {"embedder": "local"}}, EmbedderMismatch),
+        ({"embedding": {"dimension": 64}}, EmbedderMismatch),
+        ({"storage": {"index": "qdrant://127.0.0.1:1"}}, InvalidInput),
+    ):
+        with pytest.raises(error, match="reasoningbank reindex --"):
+            ReasoningBank.open(path, config=mapping)
+    # An argument of its own counts more.
+    ReasoningBank.open(path, embedder="hash", config={"embedding": {"embedder": "local"}}).close()
+
+
+def test_what_a_mapping_says_counts_more_than_the_environment(path, monkeypatch):
+    for name, text in {"EMBEDDER": "hash/64", "POLICY": "ratchet", "LLM_TOKENS_PER_DAY": "1000", "LLM": "off"}.items():
+        monkeypatch.setenv(f"REASONINGBANK_{name}", text)
+    mapping = {
+        "embedding": {"embedder": "hash", "dimension": 32},
+        "confidence": {"policy": "signals"},
+        "distillation": {"tokens_per_day": 5, "llm": "openai/m"},
+    }
+    with ReasoningBank.open(path, config=mapping) as bank:
+        status = bank.status()
+    assert (status.embedder.dimension, status.policy) == (32, "signals")
+    assert status.llm == "openai/m, at most 5 tokens a day"
 
 
 def test_a_bank_in_memory_has_the_settings_of_the_user():

@@ -370,7 +370,7 @@ def test_clearing_up_after_a_dead_writer_never_shortens_a_file_that_others_may_h
     generation = bench.index._latest()
     # As a writer that died leaves it: bytes behind what is committed, and the lock as it was held.
     for file in generation.files.values():
-        file.write(os.fstat(file._descriptor).st_size, b"left behind" * 1_000)
+        file.write(file.path.stat().st_size, b"left behind" * 1_000)
     assert bench.index._lock.acquire(1.0)
     bench.index._lock.left_in_disorder()
     bench.index._lock.release(in_order=False)
@@ -394,4 +394,3 @@ def test_a_header_is_never_written_over_one_that_others_may_have_mapped(tmp_path
     with pytest.raises(BankUnavailable, match="another process"):
         HeaderFile.create(tmp_path / "header", Header(sequence=1))
     assert mapped.read().applied == 7
-    mapped.close()

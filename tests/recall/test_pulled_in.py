@@ -71,6 +71,15 @@ def test_within_the_tokens_asked_for_and_never_without_what_it_is_for(notes):
     assert "Required by" not in text or "[DO] JWT auth" in text
 
 
+def test_a_hit_that_another_one_requires_rises_and_stands_and_is_paid_for_once(notes):
+    notes.bank.link(notes.token, notes.pages[3], "requires", weight=0.95)
+    everything = notes.asked(limit=7)
+    assert [hit.id for hit in everything[:3]] == [notes.token, notes.pages[3], notes.key]
+    assert len({hit.id for hit in everything}) == len(everything) == 7
+    afforded = notes.asked(limit=7, max_tokens=sum(hit.tokens for hit in everything))
+    assert [hit.id for hit in afforded] == [hit.id for hit in everything]
+
+
 def test_a_prompt_says_what_requires_it(notes):
     text = notes.bank.inject(QUESTION, links="required")
     assert "Keep keys in the vault and rotate them monthly.\nRequired by “JWT auth”." in text

@@ -17,10 +17,11 @@ from reasoningbank.config.environment import (
     locate,
     named_namespace,
 )
-from reasoningbank.config.layers import config_files, find_settings
+from reasoningbank.config.layers import ARGUMENT, config_files, find_settings
 from reasoningbank.config.repository import remote_namespace, repository_branch, repository_namespace
 
 __all__ = [
+    "ARGUMENT",
     "VARIABLES",
     "Config",
     "config_files",

@@ -4,6 +4,7 @@ Knows which files are looked for and whose word counts. A file that is there is 
 only then: most commands run without one and must not wait for a parser.
 
     arguments                 of `ReasoningBank.open` and of the command line
+    settings as a mapping     `ReasoningBank.open(config={…})`
     environment               REASONINGBANK_…
     the file that was named   `--config`, REASONINGBANK_CONFIG; then no other is read
     config.toml beside the bank
@@ -71,18 +72,21 @@ def find_settings(
     `config` is a file, "none", or the sections themselves as a mapping; `arguments` are values by knob, where None is
     nothing said.
     """
-    named = None if isinstance(config, Mapping) else config or environment.file
+    named = (None if isinstance(config, Mapping) else config) or environment.file
     layers = file_layers(bank, named)
     said = _environment_values(environment)
     if said:
         layers.append(Layer(source=ENVIRONMENT, values={name: said[name][0] for name in said}, where=_second(said)))
-    given = {name: value for name, value in (arguments or {}).items() if value is not None}
+    given = [{name: value for name, value in (arguments or {}).items() if value is not None}]
     if isinstance(config, Mapping):
         from reasoningbank.config.file import check_values
 
-        given = {**check_values(config, "config"), **given}
-    if given:
-        layers.append(Layer(source=ARGUMENT, values=given, where={name: name.rpartition(".")[2] for name in given}))
+        given.insert(0, check_values(config, "config"))
+    layers += [
+        Layer(source=ARGUMENT, values=values, where={name: name.rpartition(".")[2] for name in values})
+        for values in given
+        if values
+    ]
     return fold(layers) if layers else DEFAULTS
 
 

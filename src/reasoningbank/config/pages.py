@@ -97,7 +97,7 @@ it that somebody has set, and `reasoningbank config --template` a file with ever
 From the strongest to the weakest, key by key:
 
 1. arguments: `--limit 3`, `ReasoningBank.open(policy="signals")`, or settings as a mapping,
-   `ReasoningBank.open(config={"search": {"max_limit": 20}})`;
+   `ReasoningBank.open(config={"search": {"max_limit": 20}})`; an argument of its own counts more than the mapping;
 2. the environment: `REASONINGBANK_…`, where a key has a variable;
 3. the file that was named, by `--config FILE`, `ReasoningBank.open(config=FILE)` or `REASONINGBANK_CONFIG`; then no
    other file is read, and the word `none` in its place reads none at all;

@@ -15,6 +15,7 @@ from pathlib import Path
 from reasoningbank.core.errors import BankDamaged, BankTooNew, BankUnavailable, EmbedderMismatch
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.files import sync
+from reasoningbank.index import mapping
 
 FORMAT = 7
 _MAGIC = b"RBIX"
@@ -55,7 +56,7 @@ class HeaderFile:
             if os.fstat(file.fileno()).st_size < _COPY_AT[1] + _COPY_BYTES:
                 raise BankDamaged(f"The index header {path} is cut short; build the index again.")
             access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
-            self._map = mmap.mmap(file.fileno(), 0, access=access)
+            self._map = mapping.map_file(file.fileno(), _COPY_AT[1] + _COPY_BYTES, access).data
 
     @classmethod
     def create(cls, path: Path, header: Header) -> None:
@@ -79,24 +80,25 @@ class HeaderFile:
         return max(int(_SEQUENCE.unpack_from(self._map, at + _SEQUENCE_AT)[0]) for at in _COPY_AT)
 
     def read(self) -> Header:
-        copies = [_unpack(self._map[at : at + _COPY_BYTES], self._path) for at in _COPY_AT]
+        copies = [_unpack(self._copy(at), self._path) for at in _COPY_AT]
         whole = [copy for copy in copies if copy is not None]
-        if not whole and any(_is_older(self._map[at : at + _COPY_BYTES]) for at in _COPY_AT):
+        if not whole and any(_is_older(self._copy(at)) for at in _COPY_AT):
             raise EmbedderMismatch(f"The index {self._path.parent} was made by an older version of this program.")
         if not whole:
             raise BankDamaged(f"Both copies of the index header {self._path} are damaged; build the index again.")
         return max(whole, key=lambda header: header.sequence)
 
     def whole_copies(self) -> int:
-        return sum(_unpack(self._map[at : at + _COPY_BYTES], self._path) is not None for at in _COPY_AT)
+        return sum(_unpack(self._copy(at), self._path) is not None for at in _COPY_AT)
+
+    def _copy(self, at: int) -> bytes:
+        return self._map[at : at + _COPY_BYTES].tobytes()
 
     def write(self, header: Header) -> None:
         at = _COPY_AT[header.sequence % 2]
-        self._map[at : at + _COPY_BYTES] = _pack(header)
-        self._map.flush()
-
-    def close(self) -> None:
-        self._map.close()
+        with self._path.open("r+b") as file:
+            self._map[at : at + _COPY_BYTES] = _pack(header)
+            sync(file.fileno())
 
 
 def _pack(header: Header) -> bytes:

@@ -57,8 +57,4 @@ def _name_of_current(directory: Path) -> str:
 
 
 def _read_header(folder: Path) -> Header:
-    file = HeaderFile(folder / "header", writable=False)
-    try:
-        return file.read()
-    finally:
-        file.close()
+    return HeaderFile(folder / "header", writable=False).read()

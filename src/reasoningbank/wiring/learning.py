@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from reasoningbank.config import Config
+from reasoningbank.config import ARGUMENT, Config
 from reasoningbank.context import BankContext
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.lazy import lazy
@@ -66,7 +66,12 @@ class ConfiguredLearning:
     @lazy
     def _tokens_per_day(self) -> int:
         said = self._config.llm_tokens_per_day
-        return self._settings.tokens_per_day if said is None else _tokens(said)
+        # Settings take a number from the environment; what is none there is refused here, unless an argument counts.
+        is_asked = any(
+            choice.name == "distillation.tokens_per_day" and choice.source == ARGUMENT
+            for choice in self._context.settings.chosen
+        )
+        return self._settings.tokens_per_day if said is None or is_asked else _tokens(said)
 
     # ------------------------------------------------------------ in words
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from reasoningbank.bank.bank import Bank
-from reasoningbank.config import find_settings, from_environment, locate
+from reasoningbank.config import ARGUMENT, find_settings, from_environment, locate
 from reasoningbank.context import BankContext
 from reasoningbank.core.confidence import ConfidencePolicy, policy_named
 from reasoningbank.core.drafts import clean_namespace, clean_tenant
@@ -72,18 +72,19 @@ class ReasoningBank(Bank):
 
         `config` is a configuration file to read instead of those that are looked for (`config.toml` beside the bank and
         in the user's folder), "none" to read none, or its sections as a mapping: `{"search": {"min_confidence": 0.5}}`.
+        What a mapping says counts as said here; where both name a key, the argument of its own counts.
         """
         environment = from_environment()
         location = locate(bank)
-        asked = _asked_embedder(embedder, dimension)
+        embedding = _asked_embedder(embedder, dimension)
         settings = find_settings(
             location,
             environment,
             config=config,
             arguments={
-                "embedding.embedder": asked.embedder,
-                "embedding.model": asked.model,
-                "embedding.dimension": asked.dimension,
+                "embedding.embedder": embedding.embedder,
+                "embedding.model": embedding.model,
+                "embedding.dimension": embedding.dimension,
                 "confidence.policy": policy,
                 "storage.durability": durability,
                 "storage.index": index,
@@ -94,6 +95,7 @@ class ReasoningBank(Bank):
                 ),
             },
         )
+        arguments = {choice.name: choice.value for choice in settings.chosen if choice.source == ARGUMENT}
         chosen = settings.storage.index
         if chosen is not None and create and not backend_of(location).exists(location):
             # Before anything is made: a bank that was refused its index would have the default one for good.
@@ -117,7 +119,8 @@ class ReasoningBank(Bank):
                 clock=clock,
                 ids=IdSource(clock, _Chance()),
                 policy=_tune(
-                    policy_named(_agreed_policy(store, policy, settings.confidence.policy)), settings.confidence
+                    policy_named(_agreed_policy(store, arguments.get("confidence.policy"), settings.confidence.policy)),
+                    settings.confidence,
                 ),
                 scrubber=scrubber,
                 settings=settings,
@@ -125,7 +128,14 @@ class ReasoningBank(Bank):
             renew_in_child(context.ids.begin_anew)
             share = checked_share(settings.search.holdout)
             engine = IndexEngine(store, location, environment, context.policy, clock, holdout=share, settings=settings)
-            engine.agree_on(asked, index)
+            engine.agree_on(
+                EmbeddingSettings(
+                    embedder=arguments.get("embedding.embedder"),
+                    model=arguments.get("embedding.model"),
+                    dimension=arguments.get("embedding.dimension"),
+                ),
+                arguments.get("storage.index"),
+            )
         return cls(context, engine, ConfiguredLearning(context, environment, llm=llm, distiller=distiller))
 
     @classmethod

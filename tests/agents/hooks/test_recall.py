@@ -67,6 +67,20 @@ def test_a_worktree_and_a_clone_of_the_repository_are_told_the_same(desktop) -> 
         assert "uv run pytest" in desktop.hook("SessionStart", f"s{session}", cwd=str(folder)).context
 
 
+def test_a_memory_never_repeats_itself(desktop) -> None:
+    with desktop.bank() as bank:
+        bank.record(title="Run the lexer tests", content="Run the lexer tests with uv and not with plain pytest.")
+        bank.record(title="run the PARSER tests:", content="Run the parser tests in two workers.")
+        bank.record(title="Mail", content="Mailing waits for the queue of the mailer tests.")
+    asked = ("Please run the lexer and the parser tests", "Why does mailing wait for the queue of the mailer tests?")
+    lines = "\n".join(desktop.hook("UserPromptSubmit", prompt=prompt).context for prompt in asked).splitlines()
+    assert sorted(line.partition(" (")[0] for line in lines if line.startswith("- ")) == [
+        "- Mail: Mailing waits for the queue of the mailer tests.",
+        "- Run the lexer tests with uv and not with plain pytest.",
+        "- Run the parser tests in two workers.",
+    ]
+
+
 def test_a_memory_is_shown_once_a_session(desktop) -> None:
     teach(desktop)
     assert desktop.hook("SessionStart").context
