@@ -305,6 +305,7 @@ def test_what_is_wiped_right_after_a_search_is_noticed_by_the_next(
 FOLLOW = """
 import sys
 from reasoningbank import ReasoningBank
+sys.stdin.readline()
 with ReasoningBank.open(sys.argv[1]) as bank:
     bank.catch_up()
 """
@@ -336,6 +337,8 @@ def test_a_follower_killed_half_way_is_caught_up_with_to_equal(
                 began.set()
 
     with intercepted(qdrant, kill):
+        process.stdin.write("\n")
+        process.stdin.flush()
         assert began.wait(300.0)
     with open_bank(path, qdrant.url) as bank:
         assert bank.catch_up()
