@@ -10,7 +10,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -25,7 +24,9 @@ from bench.own_postgres import OwnPostgres
 from reasoningbank import ReasoningBank
 from reasoningbank.config.environment import AGENT_MARKS
 from reasoningbank.recall import current
+from tests import forked
 from tests.milvus_server import milvus  # noqa: F401 - a fixture
+from tests.open_files import all_closed
 from tests.postgres_server import postgres, postgres_cluster, postgres_tables, postgres_url  # noqa: F401 - fixtures
 from tests.qdrant_server import qdrant  # noqa: F401 - fixture
 
@@ -103,6 +104,13 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     return (folder / str(number) for number in itertools.count())
 
 
+@pytest.fixture
+def _files_are_closed() -> Iterator[None]:
+    """A test that ends leaves no bank and no index open."""
+    with all_closed(Path(tempfile.gettempdir())):
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _own_home(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """No test may see, let alone touch, the bank of whoever runs it."""
@@ -138,14 +146,7 @@ def child() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     started: list[subprocess.Popen[str]] = []
 
     def start(code: str, *arguments: object) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-c", code, *map(str, arguments)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        )
+        process = forked.python("-c", code, *map(str, arguments), text=True)
         started.append(process)
         return process
 

@@ -21,18 +21,17 @@ from bench.storms._served import Answer, Client, Served, serving, within
 from bench.storms._weather import Promise, Weather
 
 SLICE = 1
-FUZZED = 150
-PEEKED = 60
-IDLE = 1_050
-"""More than the thousand connections that a server takes."""
+FUZZED, FEW_FUZZED = 150, 60
+PEEKED, FEW_PEEKED = 60, 25
+IDLE, FEW_IDLE = 1_050, 40
+"""More than the thousand connections that a server takes; in the test command so many that any system lets it have."""
 LARGE = 12
 LARGE_BYTES = 4_000_000
 HAMMERS = 8
-ASKED = 40
+ASKED, FEW_ASKED = 40, 5
 GROWTH_MOST_BYTES = LARGE * LARGE_BYTES // 2
-STREAM_ENDS_WITHIN_S = 10.0
-"""On a machine that others use too; on a quiet one it is a third of a second."""
-SLOWEST_ANSWER_S = 20.0
+PATIENCE_S = 60.0
+"""What has not come by then hangs. On a quiet machine all of it takes a third of a second."""
 TENANTS = ("acme", "rival")
 
 
@@ -45,13 +44,14 @@ def storm(weather: Weather) -> list[Promise]:
     greedy = Promise("a tenant is answered while another hammers", timed=True)
     with serving(weather.folder, "--require-token", "--rate", "0") as served:
         house = _House(served)
+        few = weather.most is not None
         for _ in weather.rounds():
-            _fuzz(weather.chance, house, fuzzed)
-            _peek(weather.chance, house, foreign)
+            _fuzz(weather.chance, house, fuzzed, FEW_FUZZED if few else FUZZED)
+            _peek(weather.chance, house, foreign, FEW_PEEKED if few else PEEKED)
             _revoke(house, revoked)
-            _idle(weather.chance, house, idle)
+            _idle(weather.chance, house, idle, FEW_IDLE if few else IDLE)
             _bodies(house, kept)
-            _hammer(house, greedy)
+            _hammer(house, greedy, FEW_ASKED if few else ASKED)
         fuzzed.check("Traceback" not in served.log.read_text(), "the server's log has a stack: see server.log")
     return [fuzzed, foreign, revoked, idle, kept, greedy]
 
@@ -97,9 +97,9 @@ _FIELDS = (
 )  # fmt: skip
 
 
-def _fuzz(chance: random.Random, house: _House, promise: Promise) -> None:
+def _fuzz(chance: random.Random, house: _House, promise: Promise, times: int) -> None:
     client = house.served.client(house.tokens["acme"])
-    for _ in range(FUZZED):
+    for _ in range(times):
         method, path = chance.choice(house.routes)
         if path.endswith("/stream"):
             continue
@@ -139,12 +139,12 @@ def _filled(path: str, value: Callable[[], str]) -> str:
 # ---------------------------------------------------------------- other tenants
 
 
-def _peek(chance: random.Random, house: _House, promise: Promise) -> None:
+def _peek(chance: random.Random, house: _House, promise: Promise, most: int) -> None:
     """Every route, asked by each tenant with the ids and words of the other."""
     for me, other in (TENANTS, TENANTS[::-1]):
         client, theirs, canary = house.served.client(house.tokens[me]), house.owned[other], house.canaries[other]
         routes = [route for route in house.routes if not route[1].endswith("/stream")]
-        for method, template in chance.sample(routes, min(PEEKED, len(routes))):
+        for method, template in chance.sample(routes, min(most, len(routes))):
             path = _filled(template, lambda: chance.choice(list(theirs.values())))  # noqa: B023 - called at once
             body = None
             if method != "GET":
@@ -216,16 +216,16 @@ def _revoke_under(kind: str, house: _House, promise: Promise) -> None:
     thread = threading.Thread(target=write, daemon=True)
     if kind == "busy":
         thread.start()
-        within(20.0, lambda: len(listener.heard) > 3)
+        within(PATIENCE_S, lambda: len(listener.heard) > 3)
     served.command("token", "revoke", token.split("_")[1])
     revoked.set()
     revoked_at = time.monotonic()
-    ended = within(STREAM_ENDS_WITHIN_S, lambda: listener.ended_at is not None)
+    ended = within(PATIENCE_S, lambda: listener.ended_at is not None)
     within(1.0, lambda: len(late) > 3)
     over.set()
     if kind == "busy":
         thread.join(60)
-    promise.check(ended, f"a {kind} stream went on {STREAM_ENDS_WITHIN_S:g} s after its token was revoked")
+    promise.check(ended, f"a {kind} stream went on {PATIENCE_S:g} s after its token was revoked")
     told = set(listener.heard).intersection(late)
     promise.check(not told, f"a {kind} stream told {len(told)} changes that were made after its token was revoked")
     if listener.ended_at is not None:
@@ -239,7 +239,7 @@ def _revoke_under(kind: str, house: _House, promise: Promise) -> None:
 # ---------------------------------------------------------------- idle connections
 
 
-def _idle(chance: random.Random, house: _House, promise: Promise) -> None:
+def _idle(chance: random.Random, house: _House, promise: Promise, count: int) -> None:
     served = house.served
     head = (
         f"POST /v1/search HTTP/1.1\r\nhost: 127.0.0.1:{served.port}\r\nauthorization: Bearer {house.tokens['acme']}\r\n"
@@ -252,7 +252,7 @@ def _idle(chance: random.Random, house: _House, promise: Promise) -> None:
     }
     with ExitStack() as stack:
         connections: list[socket.socket] = []
-        for _ in range(IDLE):
+        for _ in range(count):
             # The server may close one of them while the next is made; that is what it is to do.
             with suppress(ConnectionError):
                 connections.append(stack.enter_context(served.connection(chance.choice(list(states.values())))))
@@ -270,7 +270,7 @@ def _idle(chance: random.Random, house: _House, promise: Promise) -> None:
             )
             client.close()
         promise.measured = f"{len(connections):,} idle connections, slowest answer {slowest * 1e3:.0f} ms"
-        promise.check(slowest < SLOWEST_ANSWER_S, f"a search took {slowest:.1f} s among idle connections")
+        promise.check(slowest < PATIENCE_S, f"a search took {slowest:.1f} s among idle connections")
 
 
 # ---------------------------------------------------------------- large bodies
@@ -292,7 +292,7 @@ def _bodies(house: _House, promise: Promise) -> None:
         thread.start()
     for thread in threads:
         thread.join(120)
-    settled = within(10.0, lambda: served.rss_bytes - before < GROWTH_MOST_BYTES)
+    settled = within(PATIENCE_S, lambda: served.rss_bytes - before < GROWTH_MOST_BYTES)
     grown = served.rss_bytes - before
     promise.check(settled, f"{LARGE} refused bodies of 4 MB left the server {grown / 1e6:.0f} MB larger")
     promise.measured = f"{LARGE} bodies of 4 MB: {before / 1e6:.0f} MB before, {grown / 1e6:+.0f} MB after"
@@ -301,12 +301,12 @@ def _bodies(house: _House, promise: Promise) -> None:
 # ---------------------------------------------------------------- one who hammers
 
 
-def _hammer(house: _House, promise: Promise) -> None:
+def _hammer(house: _House, promise: Promise, times: int) -> None:
     served = house.served
     text = "the api_key of the service is kept elsewhere; " * 4_000
     over = threading.Event()
     client = served.client(house.tokens["rival"])
-    quiet = _asked(client)
+    quiet = _asked(client, times)
 
     def hammer(number: int) -> None:
         greedy: Client = served.client(house.tokens["acme"])
@@ -321,25 +321,23 @@ def _hammer(house: _House, promise: Promise) -> None:
     for thread in threads:
         thread.start()
     time.sleep(0.2)
-    busy = _asked(client)
+    busy = _asked(client, times)
     over.set()
     for thread in threads:
         thread.join(120)
     for status, seconds in busy:
-        promise.check(
-            status == 200 and seconds < SLOWEST_ANSWER_S, f"while another hammers: {status} after {seconds:.1f} s"
-        )
+        promise.check(status == 200 and seconds < PATIENCE_S, f"while another hammers: {status} after {seconds:.1f} s")
     # By the memory that is read, not by a search: that one also brings the index up to date.
     slowest = [max(seconds for _, seconds in times) * 1e3 for times in (quiet, busy)]
     medians = [sorted(seconds for _, seconds in times)[len(times) // 2] * 1e3 for times in (quiet, busy)]
     told = f"median {medians[0]:.1f} to {medians[1]:.1f} ms, slowest {slowest[0]:.0f} to {slowest[1]:.0f} ms"
-    promise.measured = f"{ASKED} reads, quiet to hammered: {told}"
+    promise.measured = f"{times} reads, quiet to hammered: {told}"
     client.close()
 
 
-def _asked(client: Client) -> list[tuple[int, float]]:
+def _asked(client: Client, count: int) -> list[tuple[int, float]]:
     times = []
-    for _ in range(ASKED):
+    for _ in range(count):
         began = time.monotonic()
         status = client("GET", "/v1/memories?limit=5").status
         times.append((status, time.monotonic() - began))

@@ -24,6 +24,8 @@ from reasoningbank.wiring import ReasoningBank
 
 WRITERS, READERS = 8, 4
 SLICE = 1
+IS_LONG = True
+"""A clock decides what matters here."""
 ROUND_S, SHORT_ROUND_S = 10.0, 3.0
 PREFILLED = 500
 P99_SHARES, LONGEST_SHARES = 4.0, 20.0

@@ -29,7 +29,7 @@ from reasoningbank.core.errors import BankUnavailable, Conflict, NotFound, Store
 from reasoningbank.core.types import Memory
 from reasoningbank.wiring import ReasoningBank
 
-SLICE = 4
+SLICE = 2
 """Rounds in the test command."""
 PATIENCE_S = 60.0
 MOST_CHILDREN = 4

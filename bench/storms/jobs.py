@@ -29,13 +29,13 @@ from reasoningbank.wiring import ReasoningBank
 
 SLICE = 1
 """Rounds in the test command. A round is a bank with jobs, worked off to the end."""
-JOBS = 100
-KILLS = 12
+JOBS = 40
+KILLS = 6
 """In a round; then the workers live on and finish."""
 WORKERS = 3
 WORK_S = 0.03
 LIVES_S = (0.05, 0.2, 0.6)
-POISON_EVERY = 50
+POISON_EVERY = 20
 LONGEST_ROUND_S = 300.0
 
 

@@ -35,8 +35,8 @@ from reasoningbank.serve.mcp.caller import LOCAL
 from reasoningbank.serve.mcp.tools import call
 from reasoningbank.wiring import ReasoningBank
 
-SLICE = 21
-"""Rounds in the test command: three by each route."""
+SLICE = 7
+"""Rounds in the test command: one by each route."""
 ROUNDS_PER_BANK = 40
 NAMESPACE = "storm"
 _CLAIMS = ("user", "user:me", "user:root", " user", "uѕer", "User", "agent:other", "import:notes", "peer:k", "root", "")

@@ -29,8 +29,8 @@ from reasoningbank.wiring import ReasoningBank
 
 SLICE = 3
 """Rounds in the test command: one of each kind."""
-CUTS = 20
-"""Moments of a run at which the power fails."""
+CUTS, FEW_CUTS = 20, 5
+"""Moments of a run at which the power fails; the few are those of the test command."""
 LOSSES = 4
 """States for each moment."""
 SEARCHED_EVERY = 5
@@ -89,7 +89,7 @@ def storm(weather: Weather) -> list[Promise]:
             kind = KINDS[number % len(KINDS)]
             try:
                 # A state may kill whoever opens it.
-                answer = apart(_round, Path(name), kind, seed)
+                answer = apart(_round, Path(name), kind, seed, FEW_CUTS if weather.most is not None else CUTS)
             except Died as death:
                 answer = {"runs": {"held": 0, "violations": [str(death)]}}
             for which, found in answer.items():
@@ -109,7 +109,7 @@ def _empty(folder: Path) -> None:
 # ---------------------------------------------------------------- a round: one run, many power losses
 
 
-def _round(place: Path, kind: str, seed: int) -> dict[str, Any]:
+def _round(place: Path, kind: str, seed: int, cuts: int) -> dict[str, Any]:
     rng = random.Random(seed)
     root, log = place / "disk", place / "log"
     root.mkdir()
@@ -121,7 +121,7 @@ def _round(place: Path, kind: str, seed: int) -> dict[str, Any]:
     events = list(events_in(log))
     truth = next((event[2] for _, event in reversed(events) if event[:2] == ("said", "feed")), [])
     checker = Checker(place / "state", kind, [tuple(change) for change in truth], findings)
-    for told, tree, is_searched in _losses(events, root_number, rng):
+    for told, tree, is_searched in _losses(events, root_number, rng, cuts):
         checker.check(tree, told, is_searched=is_searched)
     return findings.answer()
 
@@ -147,7 +147,7 @@ def _run(root: Path, log: Path, kind: str, seed: int) -> str:
     return met or next((event[2] for _, event in events_in(log) if event[:2] == ("said", "met")), "")
 
 
-def _losses(events: list[Any], root: int, rng: random.Random) -> Iterator[tuple[Told, Tree, bool]]:
+def _losses(events: list[Any], root: int, rng: random.Random, count: int) -> Iterator[tuple[Told, Tree, bool]]:
     """Power losses at moments chosen by chance: anywhere, right after somebody was told something, right after
     something that the feed does not tell, while the bank is being made, and while the index is written.
     """
@@ -156,10 +156,10 @@ def _losses(events: list[Any], root: int, rng: random.Random) -> Iterator[tuple[
     banks = {event[3] for _, event in events if event[0] == "name" and BANK_MARK in event[2]}
     indexing = [n for n, (_, event) in enumerate(events) if event[0] in ("data", "sync") and event[1] not in banks]
     moments = (range(len(events)), list(said), beside or list(said), range(min(said)), indexing or list(said))
-    cuts = sorted({number for choice in moments for number in rng.choices(choice, k=CUTS // len(moments))})
+    cuts = sorted({number for choice in moments for number in rng.choices(choice, k=count // len(moments))})
     searched = set(indexing)
     disk, told, seen = Disk(root), Told(), set[object]()
-    last = count = 0
+    last = number_of_states = 0
     for cut in cuts:
         for at, event in events[last:cut]:
             if event[0] == "said":
@@ -168,13 +168,13 @@ def _losses(events: list[Any], root: int, rng: random.Random) -> Iterator[tuple[
                 disk.replay(at, event)
         last = cut
         for number in range(LOSSES):
-            is_searched = cut in searched or count % SEARCHED_EVERY == 0
+            is_searched = cut in searched or number_of_states % SEARCHED_EVERY == 0
             wanted = _everything if is_searched else _records
             tree = disk.bare(wanted) if number == 0 else disk.lost(rng, wanted)
             if (tree.key, told.head) in seen:
                 continue
             seen.add((tree.key, told.head))
-            count += 1
+            number_of_states += 1
             yield told, tree, is_searched
     for at, event in events[last:]:
         if event[0] == "said":

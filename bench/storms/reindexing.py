@@ -21,9 +21,9 @@ from bench.storms._weather import Promise, Weather
 from reasoningbank.core.errors import NotFound
 from reasoningbank.wiring import ReasoningBank
 
-SLICE = 2
+SLICE = 1
 """Rounds in the test command."""
-AT_FIRST = 150
+AT_FIRST = 60
 REINDEXES, SEARCHES, STORES = 2, 20, 8
 DIMENSIONS = (16, 64, 96, 256)
 PATIENCE_S = 120.0
@@ -110,8 +110,8 @@ def _write(folder: Path, rng: random.Random) -> list[str]:
             token = f"tok{rng.getrandbits(48):x}"
             kept = bank.record(title=f"storm {token}", content=f"{token} of the storm")
             found = bank.search(token, floor=0.0, min_confidence=0.0, limit=3)
-            if kept.id not in [hit.id for hit in found.memories]:
-                wrong.append(f"{kept.id} was stored and is not found; owed: {found.not_yet_indexed}")
+            if kept.id not in [hit.id for hit in found.memories] and not found.not_yet_indexed:
+                wrong.append(f"{kept.id} was stored, is not found, and nothing is said to be owed")
             if rng.random() < 0.5:
                 with suppress(NotFound):
                     bank.erase(kept.id)

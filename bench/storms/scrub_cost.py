@@ -28,7 +28,8 @@ from reasoningbank.recall.query import MAX_QUERY_CHARS
 from reasoningbank.wiring import ReasoningBank
 
 SLICE = 2
-"""Rounds in the test command: a clock decides every promise here, so that only the storm itself can break one."""
+IS_LONG = True
+"""A clock decides every promise here."""
 CHARS = 50_000
 DOOR_CHARS = 900_000
 MOST_S_PER_MB = 0.2

@@ -23,7 +23,7 @@ from typing import Any
 from bench.storms._served import Client, Served, serving
 from bench.storms._weather import Promise, Weather
 
-SLICE = 6
+SLICE = 2
 """Rounds of a third of a second each."""
 ROUND_S = 0.33
 USERS = 4

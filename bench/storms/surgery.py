@@ -19,7 +19,7 @@ from typing import Any
 from bench.storms._actors import Actor, bank_deeds
 from bench.storms._weather import Promise, Weather
 
-SLICE = 12
+SLICE = 3
 """Rounds in the test command."""
 SITUATIONS = ("open", "open twice", "closed", "crashed")
 SIZES = (20, 2_000, 30_000)

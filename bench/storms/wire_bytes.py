@@ -29,7 +29,7 @@ from reasoningbank.bus.wire.stream import FrameReader, with_length
 from reasoningbank.core.errors import InvalidInput
 from scripts.bus_vectors import BEGIN_MS, OFFICE, ROOT, entries, example_frames, grants
 
-SLICE = 10
+SLICE = 5
 A_ROUND = 200
 MOST_BYTES = 60
 """Memory that a byte may take while it is decoded; so much a decoder may take in any case:"""

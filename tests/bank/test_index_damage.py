@@ -236,8 +236,11 @@ def test_a_reindex_to_another_dimension_reaches_no_searcher_as_an_error(path: Pa
     problems: list[str] = []
     stop = threading.Event()
 
+    begun = threading.Barrier(3)
+
     def look() -> None:
         with opened(path) as bank:
+            begun.wait()
             while not stop.is_set():
                 try:
                     if found(bank) != set(filled):
@@ -249,6 +252,7 @@ def test_a_reindex_to_another_dimension_reaches_no_searcher_as_an_error(path: Pa
     with opened(path) as bank:
         for searcher in searchers:
             searcher.start()
+        begun.wait()
         for dimension in (32, 96, 16, 64):
             bank.reindex("hash", dimension=dimension)
         stop.set()

@@ -20,19 +20,19 @@ from reasoningbank.bus import Bus
 from reasoningbank.bus.service import running_node
 
 SOURCE = str(Path(reasoningbank.__file__).parents[1])
-WITHIN_S = 90.0
+PATIENCE_S = 300.0
 LOOK_S = 0.05
 
 
 def until(is_so: Callable[[], Any], what: str) -> Any:
     """Wait, within bounds, for something that other threads or processes bring about."""
-    end, pause = time.monotonic() + WITHIN_S, threading.Event()
+    end, pause = time.monotonic() + PATIENCE_S, threading.Event()
     while time.monotonic() < end:
         found = is_so()
         if found:
             return found
         pause.wait(LOOK_S)
-    raise AssertionError(f"not within {WITHIN_S:g} s: {what}")
+    raise AssertionError(f"not within {PATIENCE_S:g} s: {what}")
 
 
 class Laptop:
@@ -90,7 +90,7 @@ class Laptop:
             finally:
                 if up.poll() is None:
                     up.send_signal(signal.SIGKILL)
-                up.wait(60)
+                up.wait(PATIENCE_S)
 
 
 def befriend(one: Laptop, other: Laptop, **terms: Any) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 
 import pytest
 
@@ -14,7 +15,7 @@ def bash_offers(*words: str) -> list[str]:
     return bash_offers_for([words])[0]
 
 
-def bash_offers_for(typed: list[tuple[str, ...]]) -> list[list[str]]:
+def bash_offers_for(typed: Sequence[tuple[str, ...]]) -> list[list[str]]:
     """The same for each of several lines, by one bash."""
     asked = [script("bash"), "complete -p reasoningbank >/dev/null && complete -p rbank >/dev/null || exit 9"]
     for words in typed:
@@ -36,22 +37,25 @@ needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash
 
 @needs_bash
 def test_bash_offers_commands_options_and_values():
-    assert set(bash_offers("reasoningbank", "")) >= {name.partition(" ")[0] for name in COMMANDS}
-    assert bash_offers("reasoningbank", "que") == ["query"]
-    assert bash_offers("reasoningbank", "--json", "--bank", "x", "que") == ["query"]
-    assert bash_offers("rbank", "session", "") == ["start", "step", "end", "show", "list"]
-    assert bash_offers("reasoningbank", "session", "st") == ["start", "step"]
-    assert bash_offers("reasoningbank", "query", "--pro") == ["--profile"]
-    assert bash_offers("reasoningbank", "query", "text", "--profile", "") == [
-        "balanced", "four-factor", "semantic", "boosted",
-    ]  # fmt: skip
-    assert bash_offers("reasoningbank", "store", "k", "v", "--outcome", "f") == ["failure"]
-    assert bash_offers("reasoningbank", "outcome", "mem_1", "s") == ["success", "survived"]
-    assert bash_offers("reasoningbank", "session", "end", "trj_1", "u") == ["unknown"]
-    assert bash_offers("reasoningbank", "completion", "") == [
-        "bash", "zsh", "fish", "--bank", "--index", "--namespace", "--domain", "--config", "--json", "--help",
-    ]  # fmt: skip
-    assert "query" in bash_offers("reasoningbank", "help", "q")
+    expected = {
+        ("reasoningbank", "que"): ["query"],
+        ("reasoningbank", "--json", "--bank", "x", "que"): ["query"],
+        ("rbank", "session", ""): ["start", "step", "end", "show", "list"],
+        ("reasoningbank", "session", "st"): ["start", "step"],
+        ("reasoningbank", "query", "--pro"): ["--profile"],
+        ("reasoningbank", "query", "text", "--profile", ""): ["balanced", "four-factor", "semantic", "boosted"],
+        ("reasoningbank", "store", "k", "v", "--outcome", "f"): ["failure"],
+        ("reasoningbank", "outcome", "mem_1", "s"): ["success", "survived"],
+        ("reasoningbank", "session", "end", "trj_1", "u"): ["unknown"],
+        ("reasoningbank", "completion", ""): [
+            "bash", "zsh", "fish", "--bank", "--index", "--namespace", "--domain", "--config", "--json", "--help",
+        ],
+    }  # fmt: skip
+    typed = [*expected, ("reasoningbank", ""), ("reasoningbank", "help", "q")]
+    *offered, first, helped = bash_offers_for(typed)
+    assert dict(zip(expected, offered, strict=True)) == expected
+    assert set(first) >= {name.partition(" ")[0] for name in COMMANDS}
+    assert "query" in helped
 
 
 @needs_bash

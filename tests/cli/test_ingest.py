@@ -89,7 +89,10 @@ def lay_out(folder, sessions_name, questions_name):
 
 @pytest.mark.parametrize(
     ("folder", "sessions", "questions"),
-    [("intercode-sql", "episodes-gpt-4.json", "ic_spider_dev.json"), ("other-databases", "told.json", "asked.json")],
+    [
+        ("other-databases", "told.json", "asked.json"),
+        pytest.param("intercode-sql", "episodes-gpt-4.json", "ic_spider_dev.json", marks=pytest.mark.storm),
+    ],
 )
 def test_a_small_stream_is_measured_and_written_down_whatever_its_files_are_called(
     rb, tmp_path, folder, sessions, questions
@@ -128,13 +131,13 @@ def test_runs_with_a_reward_are_measured_whatever_their_folder_is_called(rb, tmp
                       {"id": "c1", "type": "function",
                        "function": {"name": f"change_order_{trial}", "arguments": "{}"}}]},
                   {"role": "tool", "tool_call_id": "c1", "content": "done"}]}
-        for task in range(8) for trial in range(4)
+        for task in range(4) for trial in range(2)
     ]  # fmt: skip
     (folder / "some-model.json").write_text(json.dumps(runs))
     out = tmp_path / "told.json"
     parts = ("--part", "tau", "--part", "judge")
     told = rb("eval", "learning", "--data", str(tmp_path / "data"), *parts, "--out", str(out))
     assert told.code == 0, told.err
-    assert "tau-elsewhere: the rules judge 0% of 32 sessions" in told.out
+    assert "tau-elsewhere: the rules judge 0% of 8 sessions" in told.out
     rows = json.loads(out.read_text())["tau"]["tau-elsewhere"]["by_flip"]
     assert [row["flipped"] for row in rows] == [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]

@@ -15,7 +15,7 @@ from contextlib import suppress
 import pytest
 
 from reasoningbank.agents.hosts import NAMES, host_named
-from reasoningbank.agents.install import writing
+from reasoningbank.agents.install import checking, targets, writing
 from reasoningbank.agents.install.program import Program
 from reasoningbank.agents.install.targets import Places
 
@@ -362,21 +362,31 @@ def test_a_user_who_switched_hooks_off_in_codex_has_decided(rb, user):
 # ---------------------------------------------------------------- what doctor says of it
 
 
+@pytest.fixture
+def patient(monkeypatch):
+    """`doctor` waits for a hook and a server however busy the machine is."""
+    monkeypatch.setattr(targets, "ANSWER_S", 300)
+    monkeypatch.setattr(checking, "MCP_WAIT_S", 300.0)
+
+
 def agent_lines(result):
     return [(check["name"], check["verdict"]) for check in result.json["checks"] if check["name"] in AGENTS]
 
 
-def test_doctor_starts_what_the_settings_say(rb, user, memory):
-    rb("install", *AGENTS)
+@pytest.mark.parametrize("agents", [("claude-code", "cline"), pytest.param(AGENTS, marks=pytest.mark.storm)])
+@pytest.mark.usefixtures("user", "memory", "patient")
+def test_doctor_starts_what_the_settings_say(rb, agents):
+    rb("install", *agents)
     result = rb("doctor", "--json")
     lines = [line for line in agent_lines(result) if line != ("codex", "warn")]
     assert {verdict for _, verdict in lines} == {"ok"}
-    assert list(dict.fromkeys(name for name, _ in lines)) == list(AGENTS)
+    assert list(dict.fromkeys(name for name, _ in lines)) == list(agents)
     said = " ".join(check["says"] for check in result.json["checks"])
-    assert said.count("the hook answers in") == len(AGENTS)
-    assert said.count("the MCP server reasoningbank answers in") == len(AGENTS)
+    assert said.count("the hook answers in") == len(agents)
+    assert said.count("the MCP server reasoningbank answers in") == len(agents)
 
 
+@pytest.mark.usefixtures("patient")
 def test_doctor_says_whether_codex_trusts_its_hooks(rb, user):
     rb("install", "codex")
     (warned,) = [check for check in rb("doctor", "--json").json["checks"] if "trust" in check["says"]]
@@ -385,6 +395,7 @@ def test_doctor_says_whether_codex_trusts_its_hooks(rb, user):
     assert "/hooks" in warned["says"]
 
 
+@pytest.mark.usefixtures("patient")
 def test_the_configuration_that_is_named_is_that_of_the_hooks_and_doctor_knows_it(rb, settings, user, tmp_path):
     named = tmp_path / "named.toml"
     named.write_text("[search]\nmax_limit = 9\n")
@@ -393,6 +404,7 @@ def test_the_configuration_that_is_named_is_that_of_the_hooks_and_doctor_knows_i
     assert set(agent_lines(rb("doctor", "--json"))) == {("claude-code", "ok")}
 
 
+@pytest.mark.usefixtures("patient")
 def test_doctor_knows_an_installation_for_another_bank(rb, user, tmp_path):
     rb("install", "claude-code", "--bank", tmp_path / "it's my bank.db")
     assert set(agent_lines(rb("doctor", "--json"))) == {("claude-code", "ok")}
@@ -403,6 +415,7 @@ def test_doctor_is_silent_about_agents_that_are_not_set_up(rb, settings):
     assert agent_lines(rb("doctor", "--json")) == []
 
 
+@pytest.mark.usefixtures("patient")
 def test_doctor_names_a_program_that_is_gone_and_settings_that_are_broken(rb, settings, user):
     rb("install", "claude-code", "cursor")
     settings.write_text(
@@ -422,6 +435,7 @@ def test_doctor_names_a_program_that_is_gone_and_settings_that_are_broken(rb, se
     assert [verdict for name, verdict in agent_lines(rb("doctor", "--json")) if name == "claude-code"] == ["ok"] * 4
 
 
+@pytest.mark.usefixtures("patient")
 def test_doctor_says_what_a_hook_complains_of(rb, settings, home):
     rb("install", "claude-code")
     home.mkdir(exist_ok=True)
@@ -430,6 +444,7 @@ def test_doctor_says_what_a_hook_complains_of(rb, settings, home):
     assert any(check["name"] == "claude-code" and "the hook ran, but says" in check["says"] for check in checks)
 
 
+@pytest.mark.usefixtures("patient")
 def test_doctor_tells_when_the_plugin_does_the_same(rb, settings):
     settings.write_text('{"enabledPlugins": {"reasoningbank@reasoningbank": true}}')
     rb("install", "claude-code")
@@ -469,17 +484,17 @@ def test_a_person_is_asked_before_anything_is_written(user, answer, written):
 
 def test_two_at_once_leave_one_whole_installation(rb, user, child):
     (user / ".claude.json").write_text(
-        json.dumps({"projects": {str(n): {"x": "y" * 50} for n in range(2_000)}}, indent=2)
+        json.dumps({"projects": {str(n): {"x": "y" * 50} for n in range(500)}}, indent=2)
     )
     code = "import sys; from reasoningbank.cli.main import main; sys.exit(main(['install', 'claude-code']))"
     codes = set()
-    for process in [child(code) for _ in range(4)]:
-        process.communicate(timeout=60)
+    for process in [child(code) for _ in range(2)]:
+        process.communicate(timeout=300)
         codes.add(process.returncode)
     assert codes == {0}
     assert "Nothing to change" in rb("install", "claude-code").err
     data = json.loads((user / ".claude.json").read_text())
-    assert len(data["projects"]) == 2_000
+    assert len(data["projects"]) == 500
     assert not list(user.rglob("*.reasoningbank-[0-9]*"))
 
 

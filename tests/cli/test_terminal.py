@@ -6,10 +6,15 @@ import os
 import re
 import select
 import signal
+import struct
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 
 import pytest
+
+from reasoningbank.cli.main import main
 
 pty = pytest.importorskip("pty")
 fcntl = pytest.importorskip("fcntl")
@@ -19,14 +24,18 @@ LONGEST_WAIT_S = 60
 STYLE = re.compile(r"\x1b\[[012]m")
 
 
+def window(columns: int) -> tuple[int, int]:
+    """Both ends of a terminal: who watches, and who is watched."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    return master, slave
+
+
 class Screen:
     """A process whose three streams are a terminal of `columns` columns."""
 
     def __init__(self, *words: str, columns: int = 80, **environment: str) -> None:
-        import struct
-
-        self._master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        self._master, slave = window(columns)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "reasoningbank", *words],
             stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
@@ -64,7 +73,33 @@ class Screen:
 
 
 def see(*words: str, columns: int = 80, **environment: str) -> str:
-    code, shown = Screen(*words, columns=columns, **environment).end()
+    """What a command shows there that runs in this process."""
+    master, slave = window(columns)
+    seen = bytearray()
+
+    def watch() -> None:
+        with suppress(OSError):  # the end, on Linux
+            while chunk := os.read(master, 65_536):
+                seen.extend(chunk)
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    streams = {
+        name: os.fdopen(os.dup(slave), mode, encoding="utf-8")
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
+    }
+    os.close(slave)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"TERM": "xterm", **environment}.items():
+            patch.setenv(name, value)
+        for name, stream in streams.items():
+            patch.setattr(sys, name, stream)
+        code = main(words)
+    for stream in streams.values():
+        stream.close()
+    watching.join(LONGEST_WAIT_S)
+    os.close(master)
+    shown = seen.decode().replace("\r\n", "\n")
     assert code == 0, shown
     return shown
 

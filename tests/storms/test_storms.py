@@ -17,17 +17,28 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the storms fork")
 
 
+ROUNDS_OF_A_STORM = 6
+"""So many times the rounds of every day."""
+HANGS_AFTER_S = 1_800
+
+
 def slices() -> list[object]:
-    """Those that are too long for every day run with `pytest -m storm`."""
-    long = {name for name in names() if hasattr(import_module(f"bench.storms.{name.replace('-', '_')}"), "IS_LONG")}
-    return [pytest.param(name, marks=pytest.mark.storm) if name in long else name for name in names()]
+    """A few rounds of each for every day; more of them, and the storms that are dear as a slice, with `pytest -m storm`."""
+    params = []
+    for name in names():
+        module = import_module(f"bench.storms.{name.replace('-', '_')}")
+        marks = [pytest.mark.storm] if hasattr(module, "IS_LONG") else []
+        params += [
+            pytest.param(name, module.SLICE, marks=marks, id=name),
+            pytest.param(name, ROUNDS_OF_A_STORM * module.SLICE, marks=pytest.mark.storm, id=f"more of {name}"),
+        ]
+    return params
 
 
-@pytest.mark.parametrize("name", slices())
-def test_a_slice_of_each_storm_breaks_no_promise(name: str, tmp_path: Path) -> None:
-    rounds = import_module(f"bench.storms.{name.replace('-', '_')}").SLICE
+@pytest.mark.parametrize(("name", "rounds"), slices())
+def test_a_slice_of_each_storm_breaks_no_promise(name: str, rounds: int, tmp_path: Path) -> None:
     out = tmp_path / "table.json"
-    options = {"--rounds": str(rounds), "--seed": "15112026", "--minutes": "2", "--out": str(out)}
+    options = {"--rounds": str(rounds), "--seed": "15112026", "--minutes": "20", "--out": str(out)}
     words = [word for option in options.items() for word in option]
     run = subprocess.run(
         [sys.executable, "-m", "bench", "storm", name, *words],
@@ -35,7 +46,7 @@ def test_a_slice_of_each_storm_breaks_no_promise(name: str, tmp_path: Path) -> N
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=HANGS_AFTER_S,
         check=False,
     )
     assert out.exists(), run.stdout + run.stderr

@@ -6,11 +6,15 @@ is as true and takes a tenth of the time.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +23,7 @@ import pytest
 
 import reasoningbank
 from reasoningbank import ReasoningBank
+from reasoningbank.agents import event_transcript, recall, session_log
 from reasoningbank.agents.capture_queue import waiting
 from reasoningbank.agents.capture_worker import work
 from reasoningbank.agents.hook_local import answer
@@ -27,7 +32,15 @@ from reasoningbank.config import locate
 from reasoningbank.files import hold
 
 SOURCE = str(Path(reasoningbank.__file__).parents[1])
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
+"""Only ends a hang: a reader is niced, and waits long on a machine that is busy."""
+
+
+def until(true: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not true():
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.01)
 
 
 @dataclass
@@ -166,16 +179,17 @@ class Desktop:
 
     def hook(self, event: str, session: str = "s1", *, agent: str = "claude-code", **more: Any) -> Said:
         """The same in this process, with nobody started to read the session: `read` does that."""
+        return Said(0, self.here(json.dumps(self.payload(event, session, **more)).encode(), agent), "")
+
+    def here(self, raw: bytes, agent: str = "claude-code") -> str:
         make_room(self.place.work_lock)
         lock = hold(self.place.work_lock)
         assert lock is not None
         try:
-            raw = json.dumps(self.payload(event, session, **more)).encode()
             hooks = self.environment.get("REASONINGBANK_HOOKS", "")
-            out = answer(locate(self.bank_path), agent, None, raw, namespace=None, hooks=hooks, cwd=str(self.folder))
+            return answer(locate(self.bank_path), agent, None, raw, namespace=None, hooks=hooks, cwd=str(self.folder))
         finally:
             os.close(lock)
-        return Said(0, out, "")
 
     def read(self, now: float | None = None) -> None:
         """What the reader does, in this process."""
@@ -189,16 +203,41 @@ class Desktop:
 
     def settle(self) -> None:
         """Until every session is read, and the process that did it has given the lock back."""
-        deadline = time.monotonic() + PATIENCE_S
-        while waiting(self.place) and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: not waiting(self.place))
         lock = hold(self.place.work_lock, PATIENCE_S)
         assert lock is not None, "the reader does not end"
         os.close(lock)
         assert waiting(self.place) == 0
 
-    def bank(self, namespace: str = "example.com/acme/app") -> ReasoningBank:
-        return ReasoningBank.open(self.bank_path, namespace=namespace, embedder="hash")
+    @contextmanager
+    def bank(self, namespace: str = "example.com/acme/app") -> Iterator[ReasoningBank]:
+        """The bank, indexed when the block ends: a hook has a tenth of a second for what is not."""
+        with ReasoningBank.open(self.bank_path, namespace=namespace, embedder="hash") as bank:
+            yield bank
+            if bank.index_lag():
+                assert bank.catch_up(budget_s=PATIENCE_S)
+
+    def sockets(self) -> list[str]:
+        """Of servers that answer hooks."""
+        return sorted(path.name for path in self.place.folder.glob("*.sock"))
+
+    def ask(self, event: str, session: str = "s1", *, turn: str = "", heard: bool = True, **more: Any) -> Any:
+        """The answer of a server, asked over its socket as the hook's process does; unless it is `heard`, the hook has
+        gone before it comes.
+        """
+        raw = json.dumps(self.payload(event, session, **more)).encode()
+        head = {"agent": "claude-code", "event": None, "namespace": None, "hooks": "", "cwd": "/", "turn": turn}
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            address = str(self.place.folder / self.sockets()[0])
+            # A socket has its name a moment before somebody listens at it.
+            until(lambda: connection.connect_ex(address) != errno.ECONNREFUSED)
+            connection.settimeout(PATIENCE_S)
+            connection.sendall(json.dumps({**head, "size": len(raw)}).encode() + b"\n" + raw)
+            if not heard:
+                return None
+            connection.shutdown(socket.SHUT_WR)
+            said = b"".join(iter(lambda: connection.recv(65_536), b""))
+            return json.loads(said.splitlines()[-1] if said else b"null")
 
 
 @pytest.fixture
@@ -208,3 +247,11 @@ def desktop(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     monkeypatch.setenv("REASONINGBANK_HOME", str(made.home))
     monkeypatch.setenv("REASONINGBANK_EMBEDDER", "hash")
     return made
+
+
+@pytest.fixture(autouse=True)
+def _time_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a hook gives up for an agent that waits, it waits for here: what it says must not hang on a clock."""
+    monkeypatch.setattr(recall, "CATCH_UP_S", PATIENCE_S)
+    monkeypatch.setattr(session_log, "LONGEST_WAIT_S", PATIENCE_S)
+    monkeypatch.setattr(event_transcript, "LONGEST_WAIT_S", PATIENCE_S)

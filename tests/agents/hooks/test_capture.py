@@ -14,6 +14,7 @@ from reasoningbank.agents.capture_queue import waiting
 from reasoningbank.agents.state_dir import place_of
 from reasoningbank.config import locate
 from reasoningbank.core.types import Step
+from tests.agents.hooks.conftest import PATIENCE_S
 
 
 def failing_then_mended(desktop, session: str = "s1") -> None:
@@ -292,18 +293,17 @@ def test_a_session_that_is_resumed_under_another_name_is_not_kept_again(desktop)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no such files there")
-@pytest.mark.parametrize("odd", ["a pipe", "a device", "a folder"])
-def test_a_transcript_that_is_no_file_keeps_nobody_waiting(desktop, tmp_path, odd) -> None:
+def test_a_transcript_that_is_no_file_keeps_nobody_waiting(desktop, tmp_path) -> None:
     pipe = tmp_path / "pipe.jsonl"
     os.mkfifo(pipe)
-    path = {"a pipe": str(pipe), "a device": "/dev/zero", "a folder": str(tmp_path)}[odd]
     failing_then_mended(desktop)
-    desktop.hook("Stop", "s2", transcript_path=path)
+    for number, odd in enumerate((pipe, "/dev/zero", tmp_path)):
+        desktop.hook("Stop", f"odd-{number}", transcript_path=str(odd))
     desktop.hook("Stop")
     reader = subprocess.run(
         [sys.executable, "-m", "reasoningbank.agents.capture_worker", str(desktop.bank_path)],
         env=desktop.env(),
-        timeout=30,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert reader.returncode == 0
@@ -313,11 +313,11 @@ def test_a_transcript_that_is_no_file_keeps_nobody_waiting(desktop, tmp_path, od
 
 
 def test_the_reader_indexes_what_others_have_written_so_that_no_hook_has_to(desktop) -> None:
-    with desktop.bank() as bank:
+    with ReasoningBank.open(desktop.bank_path, namespace="example.com/acme/app") as bank:
         bank.record_many({"title": f"Note {n}", "content": f"shelf {n} holds box {n * 7}"} for n in range(100))
         assert bank.index_lag() == 100
     failing_then_mended(desktop)
     desktop.spawn("Stop", stop_hook_active=False)
     desktop.settle()
-    with desktop.bank() as bank:
+    with ReasoningBank.open(desktop.bank_path) as bank:
         assert bank.index_lag() == 0

@@ -14,9 +14,9 @@ import pytest
 from reasoningbank.agents.hook_listener import serve_hooks
 from reasoningbank.agents.session_log import entries_in
 from reasoningbank.config import locate
+from tests.agents.hooks.conftest import PATIENCE_S, until
 
 PROMPT = "Please run the parser tests"
-PATIENCE_S = 60.0
 posix = pytest.mark.skipif(sys.platform == "win32", reason="no such sockets there")
 
 
@@ -56,26 +56,12 @@ def test_what_an_agent_does_not_take_is_not_noted_and_said_again(desktop, memory
     assert shown(desktop) == [memory]
 
 
-def _ask(desktop, address: str, turn: str) -> dict:
-    raw = json.dumps(desktop.payload("UserPromptSubmit", prompt=PROMPT)).encode()
-    head = {"agent": "claude-code", "event": None, "namespace": None, "hooks": "", "cwd": "/", "turn": turn}
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.settimeout(PATIENCE_S)
-        connection.connect(address)
-        connection.sendall(json.dumps({**head, "size": len(raw)}).encode() + b"\n" + raw)
-        connection.shutdown(socket.SHUT_WR)
-        return json.loads(b"".join(iter(lambda: connection.recv(65_536), b"")).splitlines()[-1])
-
-
 @posix
 def test_what_a_server_said_too_late_is_neither_charged_nor_lost(desktop, memory) -> None:
     told = desktop.transcript()
     with desktop.bank() as bank, serve_hooks(bank, locate(desktop.bank_path)):
-        waiting = threading.Event()
-        while not (found := list(desktop.place.folder.glob("*.sock"))):
-            assert not waiting.wait(0.01)
-        answer = _ask(desktop, str(found[0]), "the-late-one")
-        assert "uv run pytest" in answer["said"]
+        until(desktop.sockets)
+        assert "uv run pytest" in desktop.ask("UserPromptSubmit", turn="the-late-one", prompt=PROMPT)["said"]
     # The hook had given up; nothing was printed.
     assert shown(desktop) == []
     told.says(PROMPT)

@@ -5,34 +5,27 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from reasoningbank.agents import hook_helper
 from reasoningbank.agents.helper_start import DRAFT
 from reasoningbank.agents.hook_server import HookServer, bind
 from reasoningbank.agents.session_log import entries_in
 from reasoningbank.agents.state_dir import make_room
+from reasoningbank.cli.hook_client import LATE, ask_server
 from reasoningbank.config import locate
 from reasoningbank.files import hold
+from tests.agents.hooks.conftest import PATIENCE_S, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
 PROMPT = "Please run the parser tests"
-PATIENCE_S = 60.0
-
-
-def until(true) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not true():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.01)
 
 
 def helpers(desktop) -> list[int]:
@@ -46,8 +39,12 @@ def helpers(desktop) -> list[int]:
     return found
 
 
-def sockets(desktop) -> list[str]:
-    return sorted(path.name for path in desktop.place.folder.glob("*.sock"))
+def ended(desktop) -> None:
+    """Wait until no helper is left; a process has let go of its files a moment after its name is gone."""
+    until(lambda: not helpers(desktop))
+    lock = hold(desktop.place.helper_lock, PATIENCE_S)
+    assert lock is not None
+    os.close(lock)
 
 
 @pytest.fixture
@@ -67,11 +64,13 @@ def taught(desktop) -> Iterator[str]:
 def test_a_session_starts_the_helper_and_its_first_prompt_is_answered_by_it(desktop) -> None:
     assert "uv run pytest" in desktop.spawn("SessionStart", "s0", source="startup").context
     (helper,) = helpers(desktop)
-    assert sockets(desktop) == [f"warm-{helper}.sock"]
+    assert desktop.sockets() == [f"warm-{helper}.sock"]
+    desktop.ask("UserPromptSubmit", "another", prompt=PROMPT)
     code = (
         "import os, sys; sys.argv = ['reasoningbank', 'hook', 'claude-code'];"
         "os._exit = lambda code: sys.exit(code);"
         "from reasoningbank.cli.entry import main\n"
+        "from reasoningbank.cli import hooking; hooking.LONGEST_WARM_S = 60.0\n"
         "try: main()\n"
         "finally: print('reasoningbank.bank.bank' in sys.modules)"
     )
@@ -92,37 +91,59 @@ def test_a_prompt_without_a_session_start_starts_it_too(desktop) -> None:
 def test_many_sessions_at_once_start_one_helper(desktop) -> None:
     running = [
         desktop.start_hook(json.dumps(desktop.payload(event, f"s{number}", prompt=PROMPT)).encode())
-        for number in range(8)
+        for number in range(3)
         for event in ("SessionStart", "UserPromptSubmit")
     ]
     for process in running:
         assert process.communicate(timeout=PATIENCE_S)[1] == b""
         assert process.returncode == 0
     assert len(helpers(desktop)) == 1
-    assert len(sockets(desktop)) == 1
+    assert len(desktop.sockets()) == 1
 
 
-@pytest.mark.parametrize("why", ["idle", "socket", "bank", "settings", "asked"])
-@pytest.mark.usefixtures("taught")
-def test_the_helper_ends_by_itself_and_leaves_nothing(desktop, why) -> None:
-    desktop.helper_seconds = 1 if why == "idle" else 600
-    desktop.spawn("SessionStart")
-    (helper,) = helpers(desktop)
-    until(lambda: sockets(desktop))
-    match why:
+def take_away(desktop, what: str) -> None:
+    match what:
         case "socket":
-            (desktop.place.folder / sockets(desktop)[0]).unlink()
+            (desktop.place.folder / desktop.sockets()[0]).unlink()
         case "bank":
             desktop.bank_path.rename(desktop.bank_path.with_name("away.db"))
         case "settings":
             (desktop.home / "config.toml").write_text("[hooks]\nprompt_tokens = 300\n")
-        case "asked":
-            os.kill(helper, signal.SIGTERM)
-    until(lambda: not helpers(desktop))
-    assert sockets(desktop) == []
-    lock = hold(desktop.place.helper_lock, PATIENCE_S)
-    assert lock is not None
-    os.close(lock)
+
+
+WHYS = ["idle", "asked", *(pytest.param(why, marks=pytest.mark.storm) for why in ("socket", "bank", "settings"))]
+
+
+@pytest.mark.parametrize("why", WHYS)
+@pytest.mark.usefixtures("taught")
+def test_the_helper_ends_by_itself_and_leaves_nothing(desktop, why) -> None:
+    desktop.helper_seconds = 1 if why == "idle" else 600
+    desktop.spawn("SessionStart")
+    if why in ("bank", "settings"):
+        # By now it has seen what they were.
+        desktop.ask("SessionStart")
+    if why == "asked":
+        (helper,) = helpers(desktop)
+        os.kill(helper, signal.SIGTERM)
+    take_away(desktop, why)
+    ended(desktop)
+    assert desktop.sockets() == []
+
+
+@pytest.mark.parametrize("why", ["idle", "socket", "bank", "settings"])
+@pytest.mark.usefixtures("taught")
+def test_the_time_of_a_helper_is_over_when_it_is_idle_or_what_it_knows_is_no_longer_there(desktop, why) -> None:
+    location = locate(desktop.bank_path)
+    server = HookServer(location)
+    try:
+        is_over = hook_helper._end(server, location, desktop.place, 600.0, hook_helper._stamps(location))
+        assert not is_over()
+        if why == "idle":
+            server.heard_at -= 601.0
+        take_away(desktop, why)
+        assert is_over()
+    finally:
+        server.close()
 
 
 @pytest.mark.usefixtures("taught")
@@ -138,8 +159,8 @@ def test_a_helper_that_is_told_to_end_before_it_can_listen_takes_its_socket_alon
         "os.kill(int(made.stem.partition('-')[2]), signal.SIGTERM)\n"
     )
     subprocess.run([sys.executable, "-c", start_and_end, desktop.bank_path], env=desktop.env(), check=True)
-    until(lambda: not helpers(desktop))
-    assert sockets(desktop) == []
+    ended(desktop)
+    assert desktop.sockets() == []
 
 
 @pytest.mark.usefixtures("taught")
@@ -154,10 +175,10 @@ def test_a_helper_whose_starter_is_held_up_gives_its_socket_the_name_itself(desk
             pass_fds=[listener.fileno()],
         )
     try:
-        until(lambda: sockets(desktop) == [f"warm-{process.pid}.sock"])
+        until(lambda: desktop.sockets() == [f"warm-{process.pid}.sock"])
         process.terminate()
         process.wait(PATIENCE_S)
-        assert sockets(desktop) == []
+        assert desktop.sockets() == []
         assert not draft.exists()
     finally:
         process.kill()
@@ -169,9 +190,9 @@ def test_a_killed_helper_costs_nothing_but_warmth(desktop) -> None:
     desktop.spawn("SessionStart", "s0")
     (helper,) = helpers(desktop)
     os.kill(helper, signal.SIGKILL)
-    until(lambda: not helpers(desktop))
+    ended(desktop)
     assert "uv run pytest" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
-    assert len(sockets(desktop)) == 1
+    assert len(desktop.sockets()) == 1
     assert helpers(desktop) != [helper]
 
 
@@ -191,15 +212,6 @@ def test_a_bank_that_cannot_be_opened_is_told_as_without_a_helper(desktop) -> No
 
 
 # ---------------------------------------------------------------- too late
-
-
-def ask_and_leave(desktop, event: str, turn: str, **more) -> None:
-    """A hook that asks and is gone before it hears anything, as one is that has reached its deadline."""
-    raw = json.dumps(desktop.payload(event, **more)).encode()
-    head = {"agent": "claude-code", "event": None, "namespace": None, "hooks": "", "cwd": "/", "turn": turn}
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.connect(str(next(desktop.place.folder.glob("*.sock"))))
-        connection.sendall(json.dumps({**head, "size": len(raw)}).encode() + b"\n" + raw)
 
 
 @pytest.fixture
@@ -226,7 +238,7 @@ def asked(desktop) -> bool:
 
 
 def test_what_came_too_late_for_the_prompt_arrives_with_the_next_event_once(desktop, taught, slow) -> None:
-    ask_and_leave(desktop, "UserPromptSubmit", "late", prompt=PROMPT)
+    desktop.ask("UserPromptSubmit", turn="late", heard=False, prompt=PROMPT)
     slow.set()
     until(lambda: asked(desktop))
     log = desktop.place.session_log("claude-code", "s1")
@@ -238,7 +250,7 @@ def test_what_came_too_late_for_the_prompt_arrives_with_the_next_event_once(desk
 
 
 def test_what_came_too_late_is_not_said_when_the_user_asks_for_something_else(desktop, slow) -> None:
-    ask_and_leave(desktop, "UserPromptSubmit", "late", prompt=PROMPT)
+    desktop.ask("UserPromptSubmit", turn="late", heard=False, prompt=PROMPT)
     slow.set()
     until(lambda: "dropped" in desktop.place.session_log("claude-code", "s1").read_text() if asked(desktop) else False)
     assert desktop.hook("UserPromptSubmit", prompt="Write the announcement of the picnic on Friday").context == ""
@@ -246,7 +258,7 @@ def test_what_came_too_late_is_not_said_when_the_user_asks_for_something_else(de
 
 
 def test_what_came_too_late_is_not_said_when_it_was_forgotten_since(desktop, taught, slow) -> None:
-    ask_and_leave(desktop, "UserPromptSubmit", "late", prompt=PROMPT)
+    desktop.ask("UserPromptSubmit", turn="late", heard=False, prompt=PROMPT)
     slow.set()
     until(lambda: "dropped" in desktop.place.session_log("claude-code", "s1").read_text() if asked(desktop) else False)
     with desktop.bank() as bank:
@@ -254,6 +266,16 @@ def test_what_came_too_late_is_not_said_when_it_was_forgotten_since(desktop, tau
     assert desktop.hook("PreToolUse", tool_name="Bash", tool_input={"command": "ls"}).context == ""
 
 
+def test_a_hook_whose_helper_is_still_loading_says_nothing_and_the_next_event_says_it(desktop, slow) -> None:
+    raw = json.dumps(desktop.payload("UserPromptSubmit", prompt=PROMPT)).encode()
+    told = {"agent": "claude-code", "event": None, "namespace": None, "hooks": "", "cwd": "/", "turn": "late"}
+    assert ask_server(str(desktop.place.folder), raw, told, within_s=PATIENCE_S, loading_s=0.01) == LATE
+    slow.set()
+    until(lambda: asked(desktop))
+    until(lambda: "uv run" in desktop.hook("PreToolUse", tool_name="Bash", tool_input={"command": "ls"}).context)
+
+
+@pytest.mark.storm
 def test_a_hook_that_its_helper_keeps_waiting_ends_in_time_and_says_nothing(desktop, slow) -> None:
     desktop.environment["REASONINGBANK_HOOKS"] = "deadline_ms=1500"
     said = desktop.spawn("UserPromptSubmit", prompt=PROMPT)

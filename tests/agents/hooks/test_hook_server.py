@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -21,10 +21,10 @@ from reasoningbank.agents.hook_server import HookServer
 from reasoningbank.bank.bank import Bank
 from reasoningbank.config import locate
 from reasoningbank.core.errors import StoreError
+from tests.agents.hooks.conftest import PATIENCE_S, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such sockets there")
 PROMPT = "Please run the parser tests"
-PATIENCE_S = 60.0
 
 
 def teach(desktop) -> None:
@@ -33,34 +33,8 @@ def teach(desktop) -> None:
         bank.search("parser")
 
 
-def sockets(desktop) -> list[str]:
-    return sorted(path.name for path in desktop.place.folder.glob("*.sock"))
-
-
-def until(true) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not true():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.01)
-
-
-def ask(desktop, event: str, session: str, **more) -> dict:
-    """As the hook's process does, over the socket."""
-    raw = json.dumps(desktop.payload(event, session, **more)).encode()
-    head = {"agent": "claude-code", "event": None, "namespace": None, "hooks": "", "cwd": "/", "size": len(raw)}
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        address = str(next(desktop.place.folder.glob("*.sock")))
-        # A socket has its name a moment before somebody listens at it.
-        until(lambda: connection.connect_ex(address) != errno.ECONNREFUSED)
-        connection.settimeout(PATIENCE_S)
-        connection.sendall(json.dumps(head).encode() + b"\n" + raw)
-        connection.shutdown(socket.SHUT_WR)
-        said = b"".join(iter(lambda: connection.recv(65_536), b""))
-        return json.loads(said.splitlines()[-1] if said else b"null")
-
-
 def answers(desktop) -> bool:
-    return "said" in ask(desktop, "UserPromptSubmit", "loading", prompt=PROMPT)
+    return "said" in desktop.ask("UserPromptSubmit", "loading", prompt=PROMPT)
 
 
 @pytest.fixture
@@ -68,14 +42,14 @@ def served(desktop) -> Iterator[None]:
     """A bank that is served in this process, with its index loaded."""
     teach(desktop)
     with desktop.bank() as bank, serve_hooks(bank, locate(desktop.bank_path)):
-        until(lambda: sockets(desktop))
+        until(desktop.sockets)
         until(lambda: answers(desktop))
         yield
 
 
 @pytest.mark.usefixtures("served")
 def test_a_server_answers_in_the_same_words(desktop) -> None:
-    warm = ask(desktop, "UserPromptSubmit", "s1", prompt=PROMPT)["said"]
+    warm = desktop.ask("UserPromptSubmit", "s1", prompt=PROMPT)["said"]
     cold = desktop.hook("UserPromptSubmit", "s2", prompt=PROMPT).out
     assert "uv run pytest" in warm
     assert warm == cold
@@ -88,6 +62,7 @@ def test_a_hook_asks_the_server_and_opens_no_bank_itself(desktop) -> None:
         "import os, sys; sys.argv = ['reasoningbank', 'hook', 'claude-code'];"
         "os._exit = lambda code: sys.exit(code);"
         "from reasoningbank.cli.entry import main\n"
+        "from reasoningbank.cli import hooking; hooking.LONGEST_WARM_S = 60.0\n"
         "try: main()\n"
         "finally: print(*[name for name in sys.modules if name.split('.')[0] in ('reasoningbank', 'numpy', 'apsw')])"
     )
@@ -107,13 +82,13 @@ def test_a_hook_asks_the_server_and_opens_no_bank_itself(desktop) -> None:
 
 @pytest.mark.usefixtures("served")
 def test_a_session_is_one_session_whoever_answers_it(desktop) -> None:
-    assert "said" in ask(desktop, "UserPromptSubmit", "s1", prompt=PROMPT)
+    assert "said" in desktop.ask("UserPromptSubmit", "s1", prompt=PROMPT)
     assert desktop.hook("UserPromptSubmit", "s1", prompt=PROMPT).out == ""
 
 
 @pytest.mark.usefixtures("served")
 def test_nobody_else_can_reach_the_socket(desktop) -> None:
-    (name,) = sockets(desktop)
+    (name,) = desktop.sockets()
     assert (desktop.place.folder / name).stat().st_mode & 0o777 == 0o600
     assert desktop.place.folder.stat().st_mode & 0o777 == 0o700
 
@@ -134,7 +109,7 @@ def test_nonsense_costs_only_whoever_sends_it(desktop, sent) -> None:
             assert connection.recv(1000) == b""
         except ConnectionError:
             pass
-    assert "said" in ask(desktop, "UserPromptSubmit", "after", prompt=PROMPT)
+    assert "said" in desktop.ask("UserPromptSubmit", "after", prompt=PROMPT)
 
 
 @pytest.mark.usefixtures("served")
@@ -142,7 +117,7 @@ def test_many_hooks_at_once_are_all_answered_and_each_memory_is_said_once_a_sess
     said: list[str] = []
 
     def run(number: int) -> None:
-        said.append(ask(desktop, "UserPromptSubmit", f"s{number % 10}", prompt=PROMPT)["said"])
+        said.append(desktop.ask("UserPromptSubmit", f"s{number % 10}", prompt=PROMPT)["said"])
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(100)]
     for thread in threads:
@@ -156,8 +131,8 @@ def test_many_hooks_at_once_are_all_answered_and_each_memory_is_said_once_a_sess
 def test_while_a_server_loads_a_hook_waits_for_it(desktop) -> None:
     teach(desktop)
     with desktop.bank() as bank, serve_hooks(bank, locate(desktop.bank_path)):
-        until(lambda: sockets(desktop))
-        assert "uv run pytest" in ask(desktop, "UserPromptSubmit", "s1", prompt=PROMPT)["said"]
+        until(desktop.sockets)
+        assert "uv run pytest" in desktop.ask("UserPromptSubmit", "s1", prompt=PROMPT)["said"]
         assert "uv run pytest" in desktop.spawn("UserPromptSubmit", "s2", prompt=PROMPT).context
 
 
@@ -169,7 +144,7 @@ def test_a_server_that_cannot_open_the_bank_leaves_the_hook_to_itself(desktop) -
 
     server = HookServer(locate(desktop.bank_path), open_bank=open_bank)
     try:
-        assert ask(desktop, "UserPromptSubmit", "s1", prompt=PROMPT) == {"failed": "The bank cannot be opened."}
+        assert desktop.ask("UserPromptSubmit", "s1", prompt=PROMPT) == {"failed": "The bank cannot be opened."}
         assert "uv run pytest" in desktop.spawn("UserPromptSubmit", "s1", prompt=PROMPT).context
     finally:
         server.close()
@@ -181,6 +156,8 @@ def test_a_server_that_hangs_is_not_waited_for(desktop) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(desktop.place.folder / "warm-1.sock"))
         listener.listen(1)
+        # Not one that was started a moment ago, for which a hook has patience.
+        os.utime(desktop.place.folder / "warm-1.sock", (0, 0))
         assert "uv run pytest" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
 
 
@@ -190,7 +167,7 @@ def test_a_socket_that_nobody_listens_on_is_removed(desktop) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(desktop.place.folder / "warm-1.sock"))
     assert "uv run pytest" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
-    assert sockets(desktop) == []
+    assert desktop.sockets() == []
 
 
 def mcp_server(desktop) -> subprocess.Popen[bytes]:
@@ -202,7 +179,7 @@ def mcp_server(desktop) -> subprocess.Popen[bytes]:
         env=desktop.env(),
         cwd=desktop.repository,
     )
-    until(lambda: sockets(desktop) or process.poll() is not None)
+    until(lambda: desktop.sockets() or process.poll() is not None)
     return process
 
 
@@ -214,9 +191,9 @@ def test_a_killed_server_leaves_hooks_to_themselves_and_one_that_ends_takes_its_
         until(lambda: answers(desktop))
         killed.send_signal(signal.SIGKILL)
         killed.wait(PATIENCE_S)
-        assert sockets(desktop)
+        assert desktop.sockets()
         assert "uv run pytest" in desktop.spawn("UserPromptSubmit", "s2", prompt=PROMPT).context
-        assert sockets(desktop) == []
+        assert desktop.sockets() == []
     finally:
         killed.kill()
         killed.communicate()
@@ -224,7 +201,7 @@ def test_a_killed_server_leaves_hooks_to_themselves_and_one_that_ends_takes_its_
     try:
         ended.stdin.close()
         ended.wait(PATIENCE_S)
-        assert sockets(desktop) == []
+        assert desktop.sockets() == []
     finally:
         ended.kill()
         ended.stdin = None
@@ -241,7 +218,7 @@ def test_a_folder_with_a_long_name_is_served_too(tmp_path, desktop) -> None:
     desktop.place = type(desktop.place)(folder=deep / "bank.db.hooks")
     teach(desktop)
     with desktop.bank() as bank, serve_hooks(bank, locate(desktop.bank_path)):
-        until(lambda: sockets(desktop))
+        until(desktop.sockets)
         bank.search(PROMPT)
         assert "uv run pytest" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
 
@@ -265,7 +242,7 @@ def test_those_who_talk_letter_by_letter_keep_no_hook_waiting(desktop, monkeypat
     thread = threading.Thread(target=drip)
     thread.start()
     try:
-        assert "uv run pytest" in ask(desktop, "UserPromptSubmit", "s1", prompt=PROMPT)["said"]
+        assert "uv run pytest" in desktop.ask("UserPromptSubmit", "s1", prompt=PROMPT)["said"]
     finally:
         over.set()
         thread.join()
