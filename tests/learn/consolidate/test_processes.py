@@ -10,7 +10,7 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.core.types import Edge, Signal
 
-PAIRS = 150
+PAIRS = 60
 
 KILLED = """
 import os, signal, sys
@@ -80,7 +80,7 @@ def everything(bank: ReasoningBank) -> tuple[int, int]:
 
 def test_a_kill_between_two_units_leaves_a_sound_bank_and_another_run_finishes(doubled, child):
     dying = child(KILLED, doubled, "run")
-    dying.communicate(timeout=60)
+    dying.communicate(timeout=600)
     assert dying.returncode == -signal.SIGKILL
     with ReasoningBank.open(doubled, embedder="hash", namespace="n") as bank:
         assert bank.verify() == []
@@ -100,7 +100,7 @@ def test_an_undoing_that_was_killed_is_finished_by_another(doubled, child):
     with ReasoningBank.open(doubled, embedder="hash", namespace="n") as bank:
         run = bank.consolidate().run
     dying = child(KILLED, doubled, "undo", run)
-    dying.communicate(timeout=60)
+    dying.communicate(timeout=600)
     assert dying.returncode == -signal.SIGKILL
     with ReasoningBank.open(doubled, embedder="hash", namespace="n") as bank:
         assert 0 < tally(bank)["superseded"] < PAIRS
@@ -118,7 +118,7 @@ def test_two_runs_at_once_do_nothing_twice(doubled, child):
         racer.stdin.flush()
     applied = 0
     for racer in racers:
-        out, err = racer.communicate(timeout=120)
+        out, err = racer.communicate(timeout=600)
         assert racer.returncode == 0, err
         applied += int(out.split()[0])
     with ReasoningBank.open(doubled, embedder="hash", namespace="n") as bank:
