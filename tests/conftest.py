@@ -26,6 +26,7 @@ from reasoningbank import ReasoningBank
 from reasoningbank.config.environment import AGENT_MARKS
 from reasoningbank.recall import current
 from tests.milvus_server import milvus  # noqa: F401 - a fixture
+from tests.open_files import all_closed
 from tests.postgres_server import postgres, postgres_cluster, postgres_tables, postgres_url  # noqa: F401 - fixtures
 from tests.qdrant_server import qdrant  # noqa: F401 - fixture
 
@@ -102,6 +103,13 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Names of folders that nobody has used yet. Those of pytest are numbered by reading all that there are."""
     folder = tmp_path_factory.mktemp("homes")
     return (folder / str(number) for number in itertools.count())
+
+
+@pytest.fixture
+def _files_are_closed() -> Iterator[None]:
+    """A test that ends leaves no bank and no index open."""
+    with all_closed(Path(tempfile.gettempdir())):
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -84,7 +84,7 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     said = [line for line in (checked.stdout + checked.stderr).splitlines() if "reasoningbank" in line]
     assert (said, checked.returncode) == ([], 0)

@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.storms._weather import Promise, Weather
 from reasoningbank.core.errors import BankError
 from reasoningbank.core.types import Remembered
-from reasoningbank.index.header import HeaderFile
+from reasoningbank.index.header import read_header
 from reasoningbank.index.rows import BLOCK_BYTES, BLOCK_ROWS, COLUMNS, column_start
 from reasoningbank.wiring import ReasoningBank
 
@@ -191,12 +191,7 @@ def _place(weather: Weather, victim: Path, size: int) -> int:
     header_file = victim.parent / "header"
     if victim.name != "rows" or chance.random() < 0.1 or not header_file.exists():
         return chance.randrange(size)
-    header = HeaderFile(header_file, writable=False)
-    try:
-        rows = header.read().rows
-    finally:
-        header.close()
-    slot = chance.randrange(max(1, rows))
+    slot = chance.randrange(max(1, read_header(header_file).rows))
     name = chance.choice(list(COLUMNS))
     block, local = divmod(slot, BLOCK_ROWS)
     width = COLUMNS[name].itemsize

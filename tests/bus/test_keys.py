@@ -43,7 +43,7 @@ def test_of_many_that_make_a_key_at_once_one_succeeds_and_all_read_the_same(tmp_
     together = threading.Barrier(8)
 
     def make() -> None:
-        together.wait(30)
+        together.wait(300)
         try:
             made.append(KeyFile(tmp_path).create().public)
         except Conflict as error:

@@ -851,7 +851,7 @@ def held_back(store: Store, count: int, change_for: Callable[[int], Callable[[Wr
 
     def slow(_: Writer) -> None:
         running.set()
-        assert go.wait(30)
+        assert go.wait(300)
 
     outcomes: list[object] = [None] * count
     started = threading.Semaphore(0)
@@ -865,15 +865,15 @@ def held_back(store: Store, count: int, change_for: Callable[[int], Callable[[Wr
 
     blocker = threading.Thread(target=lambda: store.write("t", slow))
     blocker.start()
-    assert running.wait(30)
+    assert running.wait(300)
     threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
     for thread in threads:
         thread.start()
     for _ in threads:
-        assert started.acquire(timeout=30)
+        assert started.acquire(timeout=300)
     go.set()
     for thread in (blocker, *threads):
-        thread.join(60)
+        thread.join(300)
         assert not thread.is_alive()
     return outcomes
 
@@ -1426,11 +1426,11 @@ def test_whoever_waits_for_a_turn_has_it_once_it_is_given_back(store: Store) -> 
         with store.turn("index", 0.0) as granted:
             assert granted
             held.set()
-            assert free.wait(60.0)
+            assert free.wait(300)
 
     with ThreadPoolExecutor(1) as pool:
         holding = pool.submit(hold)
-        assert held.wait(60.0)
+        assert held.wait(300)
         with store.turn("index", 0.0) as granted:
             assert not granted
         free.set()

@@ -130,5 +130,5 @@ def test_threads_get_right_answers() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=30)
+        thread.join(timeout=300)
     assert wrong == []

@@ -207,7 +207,7 @@ bank.search("note", floor=0.0)
 over = threading.Event()
 def writing():
     # Few enough to be found all at once, however many a machine writes in this time.
-    write(bank, 100)
+    write(bank, 30)
     while not over.is_set():
         bank.feedback(bank.list(limit=1)[0].id, helpful=True)
 def searching():
@@ -223,7 +223,7 @@ def act():
     write(bank, 2)
     assert bank.search("note", floor=0.0).memories
     bank.close()
-for number in range(8):
+for number in range(3):
     wait_for(forked(act))
 over.set()
 for thread in threads:

@@ -157,7 +157,7 @@ class Bench:
             applied=self.applied,
             **changes,
         )
-        with self.index.writing(wait_s=5) as granted:
+        with self.index.writing(wait_s=120) as granted:
             assert granted
             self.index.apply(batch)
         for memory in (*added, *revised):
@@ -167,7 +167,7 @@ class Bench:
             self.oracle.vectors.pop(memory_id, None)
 
     def embed(self, rng: np.random.Generator, limit: int = 1_000_000, *, empty_share: float = 0.0) -> int:
-        with self.index.writing(wait_s=5) as granted:
+        with self.index.writing(wait_s=120) as granted:
             assert granted
             ids = self.index.awaiting_vectors(limit)
             vectors = rng.standard_normal((len(ids), self.dimension)).astype(np.float32)

@@ -248,13 +248,13 @@ def test_a_generation_that_is_being_replaced_has_no_size_and_is_no_damage(open_b
     bench = open_bench()
     bench.apply(added=[memory("mem_a", title="retry")])
     replaced = bench.index.latest_snapshot()[0]
-    directory, read = bench.index.directory, peeking._read_header
+    directory, read = bench.index.directory, peeking.read_header
 
     def read_too_late(folder):
         monkeypatch.undo()
         bench.apply(erased=["mem_a"])
         return read(folder)
 
-    monkeypatch.setattr(peeking, "_read_header", read_too_late)
+    monkeypatch.setattr(peeking, "read_header", read_too_late)
     assert not peeking.peek(directory).is_damaged
     assert replaced.bytes_on_disk() == 0

@@ -301,7 +301,7 @@ def test_a_follower_that_is_killed_half_way_is_caught_up_with_by_the_next(
 ) -> None:
     # Dies when it has written words and their position, and one batch of vectors without theirs.
     folding = child(FOLDS_AND_DIES, tmp_path / "bank.db", milvus.url, 3)
-    assert folding.wait(60) == 9
+    assert folding.wait(300) == 9
     with ReasoningBank.open(tmp_path / "other.db", embedder="hash", namespace="n") as embedded:
         for memory in reversed(bank.list()):
             embedded.record(title=memory.title, content=memory.content)

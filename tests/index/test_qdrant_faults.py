@@ -113,7 +113,7 @@ def test_a_call_that_hangs_ends_at_its_deadline_and_the_next_search_does_not_wai
 
     def hang(_: str, url: str, *__: object) -> None:
         asked.append(url)
-        over.wait(30.0)
+        over.wait(300.0)
 
     with open_bank(path, f"{qdrant.url}?timeout=1") as bank:
         record_all(bank)
@@ -302,7 +302,7 @@ with ReasoningBank.open(sys.argv[1]) as bank:
 """
 
 
-@pytest.mark.parametrize("stroke", [2, 4])
+@pytest.mark.parametrize("stroke", [pytest.param(2, marks=pytest.mark.storm), 4])
 def test_a_follower_killed_half_way_is_caught_up_with_to_equal(
     path: Path,
     tmp_path: Path,
@@ -328,7 +328,7 @@ def test_a_follower_killed_half_way_is_caught_up_with_to_equal(
                 began.set()
 
     with intercepted(qdrant, kill):
-        assert began.wait(60.0)
+        assert began.wait(300.0)
     with open_bank(path, qdrant.url) as bank:
         assert bank.catch_up()
         assert_alike(answers(bank), expected)

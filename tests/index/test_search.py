@@ -71,7 +71,7 @@ def test_bits_find_what_a_full_scan_finds(open_bench, memory) -> None:
         for namespace in (None, "ns1"):
             exact = everything @ query
             if namespace:
-                exact[[i for i in range(6000) if i % 3 != 1]] = -9
+                exact[np.arange(6000) % 3 != 1] = -9
             best = {f"mem_{i:026d}" for i in np.argsort(-exact)[:10]}
             hits += len(best & set(bench.search(vector=query, depth=10, namespace=namespace).ids[:10]))
     assert hits >= 0.99 * 400
@@ -96,7 +96,7 @@ def test_sparse_nonnegative_vectors_are_found_too(open_bench, memory) -> None:
 
 def test_keywords_agree_with_the_oracle_across_segments_and_tail(open_bench, random_memories, words) -> None:
     bench = open_bench(8)
-    for seed in range(3):
+    for seed in range(2):
         bench.apply(added=random_memories(seed, 4200))
     bench.apply(added=random_memories(9, 100))
     rng = random.Random(1)

@@ -85,7 +85,7 @@ def test_of_stores_that_share_a_commit_the_one_that_fails_fails_alone(path: Path
 
         def hold(writer: Writer) -> None:
             holds.set()
-            assert go.wait(30)
+            assert go.wait(300)
 
         def store_one(memory_id: str) -> None:
             adding: Callable[[Writer], None] = lambda writer: writer.add(_named(memory, memory_id))  # noqa: E731
@@ -98,7 +98,7 @@ def test_of_stores_that_share_a_commit_the_one_that_fails_fails_alone(path: Path
 
         blocker = threading.Thread(target=store.write, args=("local", hold))
         blocker.start()
-        assert holds.wait(30)
+        assert holds.wait(300)
         ids = [f"mem_0000000000000000000000000{n}" for n in range(3)] + [memory.id]
         threads = [threading.Thread(target=store_one, args=(memory_id,)) for memory_id in ids]
         for number, thread in enumerate(threads, start=1):
@@ -107,7 +107,7 @@ def test_of_stores_that_share_a_commit_the_one_that_fails_fails_alone(path: Path
                 threading.Event().wait(0.001)
         go.set()
         for thread in (blocker, *threads):
-            thread.join(30)
+            thread.join(300)
         assert [outcomes[memory_id] for memory_id in ids[:3]] == ["kept"] * 3
         assert isinstance(outcomes[memory.id], Conflict)
         assert bank.verify() == []

@@ -70,8 +70,9 @@ def move(source: RecordStore, target: RecordStore, watch: Any = None) -> Migrate
 
 
 @pytest.fixture(autouse=True)
-def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_pages_and_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_copy, "PAGE", 2)
+    monkeypatch.setattr(migrating, "KEEP_WAITING_S", 300.0)
 
 
 BEFORE, MEANWHILE_EACH = st.lists(ACTS, max_size=20), st.lists(st.lists(ACTS, max_size=3), max_size=20)
@@ -258,10 +259,10 @@ def test_a_bank_that_is_being_filled_takes_no_writes_of_others(stores, postgres)
 def test_writers_do_not_wait_for_long_and_it_is_tried_again(stores, monkeypatch) -> None:
     source, writer, target = stores
     fill(source)
-    monkeypatch.setattr(migrating, "KEEP_WAITING_S", -1.0)
-    with pytest.raises(BankBusy, match="it stays the bank"):
-        move(source, target, Meddler(writer, []))
+    with monkeypatch.context() as patch:
+        patch.setattr(migrating, "KEEP_WAITING_S", -1.0)
+        with pytest.raises(BankBusy, match="it stays the bank"):
+            move(source, target, Meddler(writer, []))
     add(writer, a_memory(9))
-    monkeypatch.undo()
     assert move(source, target).went_on
     assert rows_of(source) == rows_of(target)

@@ -99,7 +99,7 @@ try:
 except BankUnavailable as error:
     print("refused:", error)
 """
-    out, err = child(code, path).communicate(timeout=30)
+    out, err = child(code, path).communicate(timeout=300)
     assert out.startswith("refused:"), err
 
 
@@ -255,10 +255,11 @@ for number in range(rounds):
 """
 
 
+@pytest.mark.parametrize("rounds", [10, pytest.param(40, marks=pytest.mark.storm)])
 def test_processes_that_create_the_same_bank_at_once_all_succeed(
-    tmp_path: Path, child: Callable[..., subprocess.Popen[str]]
+    tmp_path: Path, child: Callable[..., subprocess.Popen[str]], rounds: int
 ) -> None:
-    rounds, together = 40, 4
+    together = 4
     processes = [child(OPEN_TOGETHER, tmp_path, rounds, name) for name in range(together)]
     for number in range(rounds):
         for process in processes:
@@ -306,7 +307,7 @@ class Dying(apsw.Connection):
         return super().execute(sql, *more, **named)
 
 apsw.Connection = Dying
-for number in range(int(sys.argv[2])):
+for number in range(0, int(sys.argv[2]), int(sys.argv[3])):
     left = number
     pid = os.fork()
     if pid == 0:
@@ -316,14 +317,16 @@ for number in range(int(sys.argv[2])):
 """
 
 
+@pytest.mark.parametrize("stride", [5, pytest.param(1, marks=pytest.mark.storm)])
 def test_a_kill_at_any_statement_of_the_first_opening_leaves_a_bank_that_opens(
-    tmp_path: Path, child: Callable[..., subprocess.Popen[str]], finished: Callable[..., str]
+    tmp_path: Path, child: Callable[..., subprocess.Popen[str]], finished: Callable[..., str], stride: int
 ) -> None:
     statements = sum(len(migration) for migration in MIGRATIONS) + 12
-    ends = finished(child(KILLED_WHILE_MIGRATING, tmp_path, statements), 120).split()
+    killed_at = range(0, statements, stride)
+    ends = finished(child(KILLED_WHILE_MIGRATING, tmp_path, statements, stride)).split()
     assert {*ends} <= {"0", "-9"}
-    assert 0 <= ends.count("0") < len(ends) == statements
-    for number in range(statements):
+    assert 0 <= ends.count("0") < len(ends) == len(killed_at)
+    for number in killed_at:
         with opened(tmp_path / f"{number}.db") as bank:
             bank.store("k", "v")
             assert bank.verify() == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -113,7 +112,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_the_log_of_a_crashed_bank_is_kept_with_it_and_never_played_into_the_backup(
     path: Path, backup: Path, child: Child
 ) -> None:
-    assert child(DIES, path).wait(60) == -9
+    assert child(DIES, path).wait(300) == -9
     done = ReasoningBank.recover(backup, path)
     assert done.before is not None
     assert done.before.memories == 3
@@ -140,7 +139,7 @@ sys.stdin.read()
     with pytest.raises(BankBusy, match=rf"Process {process.pid} has|Another process has"):
         ReasoningBank.recover(backup, path)
     process.kill()
-    process.wait(60)
+    process.wait(300)
     assert titles(path) == ["early", "late"]
 
 
@@ -198,9 +197,9 @@ def test_a_file_of_another_program_is_never_replaced(path: Path, backup: Path) -
 
 
 KILLED_AT_EACH_STEP = """
-import os, signal, sys
+import itertools, os, shutil, signal, sys
 from reasoningbank import ReasoningBank
-import reasoningbank.store.sqlite.recovering, reasoningbank.wiring.engine, shutil
+import reasoningbank.store.sqlite.recovering, reasoningbank.wiring.engine
 
 def dying(real):
     def call(*words, **named):
@@ -211,7 +210,8 @@ def dying(real):
         return real(*words, **named)
     return call
 
-for step in range(int(sys.argv[3])):
+for step in itertools.count():
+    shutil.copytree(f"{sys.argv[1]}/made", f"{sys.argv[1]}/{step}")
     pid = os.fork()
     if pid == 0:
         left = step
@@ -221,12 +221,15 @@ for step in range(int(sys.argv[3])):
             ReasoningBank.recover(sys.argv[2], f"{sys.argv[1]}/{step}/bank.db")
         finally:
             os._exit(0)
-    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    print(code, flush=True)
+    if code != -9:
+        break
 """
 
 
 @posix
-@pytest.mark.parametrize("state", ["closed", "crashed", "copied over"])
+@pytest.mark.parametrize("state", [pytest.param("closed", marks=pytest.mark.storm), "crashed", "copied over"])
 def test_a_kill_at_any_step_leaves_the_one_or_the_other_and_running_it_again_finishes(
     tmp_path: Path, child: Child, finished: Callable[..., str], state: str
 ) -> None:
@@ -237,16 +240,13 @@ def test_a_kill_at_any_step_leaves_the_one_or_the_other_and_running_it_again_fin
         bank.record(title="late", content="after the backup")
         bank.search("after")
     if state != "closed":
-        assert child(DIES, place).wait(60) == -9
+        assert child(DIES, place).wait(300) == -9
     if state == "copied over":
         place.write_bytes(backup.read_bytes())
     old = ["early", "late"] if state == "closed" else ["early", "in the log", "late"]
-    steps = 40
-    for step in range(steps):
-        shutil.copytree(place.parent, tmp_path / str(step))
-    codes = finished(child(KILLED_AT_EACH_STEP, tmp_path, backup, steps), 300).split()
-    assert set(codes) == {"0", "-9"}
-    for step in range(steps):
+    *killed, last = finished(child(KILLED_AT_EACH_STEP, tmp_path, backup)).split()
+    assert (len(killed) > 20, last) == (True, "0")
+    for step in range(len(killed) + 1):
         bank = tmp_path / str(step) / "bank.db"
         try:
             assert titles(bank) in (old, ["early"])

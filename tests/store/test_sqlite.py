@@ -54,7 +54,7 @@ def test_writes_that_wait_together_share_commits(path: Path) -> None:
 
     def slow(writer: Writer) -> None:
         running.set()
-        assert go.wait(30)
+        assert go.wait(300)
 
     def line(number: int) -> Callable[[Writer], int]:
         return lambda writer: writer.add_side_records(
@@ -64,7 +64,7 @@ def test_writes_that_wait_together_share_commits(path: Path) -> None:
     before = commits_in_log(path)
     blocker = threading.Thread(target=store.write, args=("t", slow))
     blocker.start()
-    assert running.wait(30)
+    assert running.wait(300)
     queued = threading.Semaphore(0)
 
     def work(number: int) -> None:
@@ -75,10 +75,10 @@ def test_writes_that_wait_together_share_commits(path: Path) -> None:
     for thread in threads:
         thread.start()
     for _ in threads:
-        assert queued.acquire(timeout=30)
+        assert queued.acquire(timeout=300)
     go.set()
     for thread in (blocker, *threads):
-        thread.join(60)
+        thread.join(300)
     commits = commits_in_log(path) - before
     with store.read("t") as reader:
         assert len(reader.side_records(Exposure)) == 100
@@ -233,7 +233,7 @@ def test_threads_may_share_a_bank_in_memory() -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join(300)
         assert problems == []
         assert bank.status().memories == {"active": 80}
 

@@ -48,7 +48,7 @@ def log_of(path: Path) -> Path:
 
 
 def crashed(path: Path, child: Child, writes: int = 5) -> None:
-    assert child(WRITES_AND_DIES, path, writes).wait(60) == -9
+    assert child(WRITES_AND_DIES, path, writes).wait(300) == -9
     assert log_of(path).stat().st_size > 0
 
 

@@ -1,4 +1,4 @@
-"""Answers a hook in its own process, when no server runs: opens the bank, answers, leaves everything as it is."""
+"""Answers a hook in its own process, when no server runs: opens the bank if it must, and answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,11 @@ def answer(
     cwd: str,
     delivery: Delivery | None = None,
 ) -> str:
-    """What to print. Whoever gives a `delivery` confirms it when that is done; else it counts as printed."""
+    """What to print, which then counts as printed.
+
+    A hook that ends with it gives a `delivery`, to confirm it itself. Its bank stays open: nothing was written that
+    a close would have to finish.
+    """
     try:
         data = json.loads(raw.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -37,15 +41,20 @@ def answer(
     event = event_from(agent, data, named=named, cwd=cwd)
     if event is None or location.state is None:
         return output_line(agent, "")
+    open_bank = cache(lambda: _open_bank(location))
     house = House(
         location=location,
-        bank=cache(lambda: _open_bank(location)),
+        bank=open_bank,
         policy=policy_from(hooks),
         namespace=namespace,
         now=time.time(),
         delivery=delivery,
     )
-    return answer_event(event, house)
+    try:
+        return answer_event(event, house)
+    finally:
+        if delivery is None and open_bank.cache_info().currsize and (bank := open_bank()) is not None:
+            bank.close()
 
 
 def _open_bank(location: Location) -> Bank | None:
@@ -55,5 +64,4 @@ def _open_bank(location: Location) -> Bank | None:
         return None
     from reasoningbank.wiring import ReasoningBank
 
-    # The bank belongs to this process and goes with it: nothing was written that a close would have to finish.
     return ReasoningBank.open(location, create=False)

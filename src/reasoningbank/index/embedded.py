@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,7 @@ from reasoningbank.index.search import Scratch, search
 from reasoningbank.ports import Candidates, Damage, Halves, IndexBatch, IndexInfo, IndexPosition, Probe
 
 Floats = NDArray[np.float32]
+T = TypeVar("T")
 _CREATE_WAIT_S = 10.0
 _MOST_ATTEMPTS = 20
 _SPARE_SCRATCHES = 2
@@ -77,9 +78,7 @@ class EmbeddedIndex:
         self._scratches = []
         generation, self._generation = self._generation, None
         if generation is not None:
-            # A map that is being read stays until whoever reads it is done.
-            with suppress(BufferError):
-                generation.close()
+            generation.close()
 
     @classmethod
     def open(cls, directory: Path, identity: EmbedderIdentity, facet: str, *, read_only: bool = False) -> Self:
@@ -192,10 +191,21 @@ class EmbeddedIndex:
         self._remove_others(name)
 
     def latest_snapshot(self) -> tuple[Content, Snapshot]:
+        return self._looking_at_latest(lambda content: (content, content.snapshot()))
+
+    def _looking_at_latest(self, look: Callable[[Any], T]) -> T:
+        """What there is to see at the content that counts, which another process may replace and remove meanwhile."""
         # Under the lock to the end: a thread that compacts closes the generation that others have just been given.
         with self._switching, damage_is_named(self._directory):
             content = self._content()
-            return content, content.snapshot()
+            for _ in range(_MOST_ATTEMPTS):
+                try:
+                    return look(content)
+                except (FileNotFoundError, BankDamaged):
+                    before, content = content, self._content()
+                    if content is before:
+                        raise
+            return look(content)
 
     def _content(self) -> Content:
         return self._latest()
@@ -261,8 +271,9 @@ class EmbeddedIndex:
             self._lock.release(in_order=in_order)
 
     def ahead(self) -> IndexAhead:
-        with self._switching, damage_is_named(self._directory):
-            return IndexAhead(self._directory, self._shape, Continuation(self._latest()))
+        return self._looking_at_latest(
+            lambda generation: IndexAhead(self._directory, self._shape, Continuation(generation))
+        )
 
     def _writer(self) -> Content:
         if not self._lock.held:
@@ -400,10 +411,9 @@ class EmbeddedIndex:
             return snapshot.rows.ids(np.flatnonzero(snapshot.rows.span("alive", 0, snapshot.rows.count) == 1))
 
     def damage(self) -> list[Damage]:
-        with self._switching, damage_is_named(self._directory):
-            generation = self._latest()
-            snapshot = generation.snapshot()
-            small = generation.problems()
+        generation, snapshot, small = self._looking_at_latest(
+            lambda latest: (latest, latest.snapshot(), latest.problems())
+        )
         return describe(snapshot, examine(generation, snapshot), small)
 
     def differences(self, known: Sequence[tuple[Memory, Standing]]) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 Knows growing, mapping and making durable. Refuses to know what the bytes mean. Data is added with plain writes, because
 a store into a map of a full disk kills the process instead of raising; a map is only written to where data already is.
+
+A file is open only while something is done to it, and from a write until that is durable.
 """
 
 from __future__ import annotations
@@ -10,57 +12,77 @@ import errno
 import mmap
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reasoningbank.core.errors import BankDamaged
 from reasoningbank.files import sync
+from reasoningbank.index import mapping
 from reasoningbank.index.durable import full_disk_is_an_error
+from reasoningbank.index.mapping import Bytes
 
 _LEAST_GROWTH_BYTES = 1 << 20
 _LEAST_ROOM_BYTES = 16 << 20
-Bytes = NDArray[np.uint8]
 
 
 class GrowingFile:
     def __init__(self, path: Path, *, writable: bool) -> None:
         self.path = path
         self._writable = writable
-        flags = (os.O_RDWR if writable else os.O_RDONLY) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-        self._descriptor = os.open(path, flags)
-        self._view: Bytes = np.empty(0, np.uint8)
+        self._written: int | None = None
+        """The descriptor of a write that is not durable yet."""
         self._dirty = False
+        self._view: Bytes = np.empty(0, np.uint8)
+        with self._opened():
+            """It is there, and may be used as asked."""
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        if self._written is not None:
+            yield self._written
+            return
+        flags = os.O_RDWR if self._writable else os.O_RDONLY
+        descriptor = os.open(self.path, flags | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
     def view(self, size: int) -> Bytes:
         """The file as bytes, at least `size` of them. Views given earlier stay valid and see the same file."""
         # Kept in hand: another thread may put its own, shorter one in the same place at any moment.
         view = self._view
         if len(view) < size:
-            on_disk = os.fstat(self._descriptor).st_size
-            if on_disk < size:
-                raise BankDamaged(f"The index file {self.path} is cut short; build the index again.")
-            access = mmap.ACCESS_WRITE if self._writable else mmap.ACCESS_READ
-            self._view = view = np.frombuffer(mmap.mmap(self._descriptor, on_disk, access=access), np.uint8)
+            with self._opened() as descriptor:
+                on_disk = os.fstat(descriptor).st_size
+                if on_disk < size:
+                    raise BankDamaged(f"The index file {self.path} is cut short; build the index again.")
+                access = mmap.ACCESS_WRITE if self._writable else mmap.ACCESS_READ
+                self._view = view = mapping.map_file(descriptor, on_disk, access)
         return view
 
     def write(self, at: int, data: Any) -> None:
         raw = memoryview(data).cast("B")
-        end = at + len(raw)
         with full_disk_is_an_error(self.path):
-            self.reserve(end)
+            descriptor = self._reserved(at + len(raw))
             while len(raw):
-                done = _write_at(self._descriptor, raw, at)
+                done = _write_at(descriptor, raw, at)
                 raw, at = raw[done:], at + done
         self._dirty = True
 
     def reserve(self, size: int) -> None:
-        on_disk = os.fstat(self._descriptor).st_size
-        if on_disk < size:
+        self._reserved(size)
+
+    def _reserved(self, size: int) -> int:
+        if self._written is None:
+            self._written = os.open(self.path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+        if os.fstat(self._written).st_size < size:
             # Sparse: the room is promised to the map, blocks are taken as data arrives.
-            os.ftruncate(self._descriptor, _with_room(size))
+            os.ftruncate(self._written, _with_room(size))
+        return self._written
 
     def touched(self) -> None:
         """Something was written through a view."""
@@ -68,9 +90,16 @@ class GrowingFile:
 
     def sync(self) -> None:
         if self._dirty:
-            with full_disk_is_an_error(self.path):
-                sync(self._descriptor)
+            with full_disk_is_an_error(self.path), self._opened() as descriptor:
+                sync(descriptor)
             self._dirty = False
+        self._close_written()
+
+    def _close_written(self) -> None:
+        # Forgotten first: a child that is forked in between must not close what has the number by then.
+        descriptor, self._written = self._written, None
+        if descriptor is not None:
+            os.close(descriptor)
 
     def forget_beyond(self, size: int) -> None:
         """Really remove what a dead writer left behind the committed end.
@@ -78,26 +107,24 @@ class GrowingFile:
         Overwritten, not cut off: a process that looks past the end of a file through its map is killed, and others may
         have this one mapped.
         """
-        for at, end in _extents(self._descriptor, size):
-            for start in range(at, end, _LEAST_GROWTH_BYTES):
-                self.write(start, bytes(min(_LEAST_GROWTH_BYTES, end - start)))
+        with self._opened() as descriptor:
+            for at, end in _extents(descriptor, size):
+                for start in range(at, end, _LEAST_GROWTH_BYTES):
+                    self.write(start, bytes(min(_LEAST_GROWTH_BYTES, end - start)))
 
     def continued(self) -> PrivateFile:
         """The file as it is, to be continued in this process's memory alone."""
-        on_disk = os.fstat(self._descriptor).st_size
-        if not on_disk:
-            return PrivateFile(self.path, np.empty(0, np.uint8))
-        if _is_nearly_full(self._descriptor):
-            return PrivateFile(self.path, _copy(self._descriptor, on_disk))
-        mapped = mmap.mmap(self._descriptor, on_disk, access=mmap.ACCESS_COPY)
-        return PrivateFile(self.path, np.frombuffer(mapped, np.uint8))
+        with self._opened() as descriptor:
+            on_disk = os.fstat(descriptor).st_size
+            if not on_disk:
+                return PrivateFile(self.path, np.empty(0, np.uint8))
+            if _is_nearly_full(descriptor):
+                return PrivateFile(self.path, _copy(descriptor, on_disk))
+            return PrivateFile(self.path, mapping.map_file(descriptor, on_disk, mmap.ACCESS_COPY))
 
     def close(self) -> None:
         self._view = np.empty(0, np.uint8)
-        # Forgotten first: a child that is forked in between must not close what has the number by then.
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+        self._close_written()
 
 
 class PrivateFile:

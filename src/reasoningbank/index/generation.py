@@ -125,13 +125,11 @@ class Generation(Content):
         for path in self.directory.glob("words-*"):
             if path.name not in listed:
                 path.unlink(missing_ok=True)
+        for file in self._growing.values():
+            file.sync()
 
     def bytes_on_disk(self) -> int:
         return bytes_on_disk(self.directory)
-
-    def close(self) -> None:
-        self._header.close()
-        super().close()
 
 
 def read_checked(path: Path) -> bytes:

@@ -48,14 +48,25 @@ class Header:
         return self.segments[-1][1] if self.segments else 0
 
 
+def read_header(path: Path) -> Header:
+    """The newest whole copy."""
+    content = path.read_bytes()
+    _check_size(path, len(content))
+    return _newest([content[at : at + _COPY_BYTES] for at in _COPY_AT], path)
+
+
 class HeaderFile:
+    """One that is mapped, to see at once what other processes write."""
+
     def __init__(self, path: Path, *, writable: bool) -> None:
+        # Brings NumPy along, which whoever only reads a header does without.
+        from reasoningbank.index import mapping
+
         self._path = path
         with path.open("r+b" if writable else "rb") as file:
-            if os.fstat(file.fileno()).st_size < _COPY_AT[1] + _COPY_BYTES:
-                raise BankDamaged(f"The index header {path} is cut short; build the index again.")
+            _check_size(path, os.fstat(file.fileno()).st_size)
             access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
-            self._map = mmap.mmap(file.fileno(), 0, access=access)
+            self._map = mapping.map_file(file.fileno(), _COPY_AT[1] + _COPY_BYTES, access).data
 
     @classmethod
     def create(cls, path: Path, header: Header) -> None:
@@ -79,24 +90,33 @@ class HeaderFile:
         return max(int(_SEQUENCE.unpack_from(self._map, at + _SEQUENCE_AT)[0]) for at in _COPY_AT)
 
     def read(self) -> Header:
-        copies = [_unpack(self._map[at : at + _COPY_BYTES], self._path) for at in _COPY_AT]
-        whole = [copy for copy in copies if copy is not None]
-        if not whole and any(_is_older(self._map[at : at + _COPY_BYTES]) for at in _COPY_AT):
-            raise EmbedderMismatch(f"The index {self._path.parent} was made by an older version of this program.")
-        if not whole:
-            raise BankDamaged(f"Both copies of the index header {self._path} are damaged; build the index again.")
-        return max(whole, key=lambda header: header.sequence)
+        return _newest([self._copy(at) for at in _COPY_AT], self._path)
 
     def whole_copies(self) -> int:
-        return sum(_unpack(self._map[at : at + _COPY_BYTES], self._path) is not None for at in _COPY_AT)
+        return sum(_unpack(self._copy(at), self._path) is not None for at in _COPY_AT)
+
+    def _copy(self, at: int) -> bytes:
+        return self._map[at : at + _COPY_BYTES].tobytes()
 
     def write(self, header: Header) -> None:
         at = _COPY_AT[header.sequence % 2]
-        self._map[at : at + _COPY_BYTES] = _pack(header)
-        self._map.flush()
+        with self._path.open("r+b") as file:
+            self._map[at : at + _COPY_BYTES] = _pack(header)
+            sync(file.fileno())
 
-    def close(self) -> None:
-        self._map.close()
+
+def _check_size(path: Path, size: int) -> None:
+    if size < _COPY_AT[1] + _COPY_BYTES:
+        raise BankDamaged(f"The index header {path} is cut short; build the index again.")
+
+
+def _newest(copies: list[bytes], path: Path) -> Header:
+    whole = [header for copy in copies if (header := _unpack(copy, path)) is not None]
+    if not whole and any(map(_is_older, copies)):
+        raise EmbedderMismatch(f"The index {path.parent} was made by an older version of this program.")
+    if not whole:
+        raise BankDamaged(f"Both copies of the index header {path} are damaged; build the index again.")
+    return max(whole, key=lambda header: header.sequence)
 
 
 def _pack(header: Header) -> bytes:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from reasoningbank.core.errors import BankDamaged, EmbedderMismatch
-from reasoningbank.index.header import Header, HeaderFile
+from reasoningbank.index.header import read_header
 from reasoningbank.ports import IndexInfo
 
 _LOOKS = 5
@@ -17,7 +17,7 @@ def peek(directory: Path) -> IndexInfo | None:
     for _ in range(_LOOKS):
         name = _name_of_current(directory)
         try:
-            header = _read_header(directory / name)
+            header = read_header(directory / name / "header")
         except EmbedderMismatch:
             return None
         except (OSError, BankDamaged, ValueError):
@@ -54,11 +54,3 @@ def _name_of_current(directory: Path) -> str:
         return (directory / "CURRENT").read_text("utf-8").strip()
     except (OSError, ValueError):
         return ""
-
-
-def _read_header(folder: Path) -> Header:
-    file = HeaderFile(folder / "header", writable=False)
-    try:
-        return file.read()
-    finally:
-        file.close()

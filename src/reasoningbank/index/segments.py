@@ -6,6 +6,7 @@ Segments are immutable and built from the forward file alone, so one that is los
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from pathlib import Path
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from reasoningbank.core.errors import BankDamaged
 from reasoningbank.index.durable import write_durably
+from reasoningbank.index.mapping import map_file
 from reasoningbank.index.policy import SEGMENTS, SegmentPolicy
 from reasoningbank.lexical.entries import ENTRY
 
@@ -38,19 +40,21 @@ class Segment:
 
     def __init__(self, path: Path, first: int, last: int, check: int) -> None:
         try:
-            raw = np.memmap(path, np.uint8, mode="r")
-        except (FileNotFoundError, ValueError) as error:
-            raise BankDamaged(f"The index file {path} is missing or empty; build the index again.") from error
+            with path.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                raw = map_file(file.fileno(), size) if size else np.empty(0, np.uint8)
+        except FileNotFoundError as error:
+            raise BankDamaged(f"The index file {path} is missing; build the index again.") from error
         if len(raw) < _HEAD.size:
             raise BankDamaged(f"The index file {path} is cut short; build the index again.")
         magic, rows, terms, postings = _HEAD.unpack(raw[: _HEAD.size].tobytes())
         sizes = (rows, terms, terms + 1, postings)
         if magic != _MAGIC or rows != last - first or len(raw) != _HEAD.size + 4 * sum(sizes):
             raise BankDamaged(f"The index file {path} is not what the header says; build the index again.")
-        words = np.asarray(raw)[_HEAD.size :].view("<u4")
+        words = raw[_HEAD.size :].view("<u4")
         ends = np.cumsum(sizes)
         self.first, self.last = first, last
-        self._raw, self._check = np.asarray(raw), check
+        self._raw, self._check = raw, check
         self.lengths = words[: ends[0]].view("<f4")
         self._terms = words[ends[0] : ends[1]]
         self._starts = words[ends[1] : ends[2]]

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Sequence
 from copy import deepcopy
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from reasoningbank.core.errors import InvalidInput
@@ -105,7 +106,9 @@ def _root(text: str) -> JsonNode:
         raise InvalidInput(f"it is not valid JSON: {error} at line {line}, column {column}") from error
 
 
+@lru_cache(maxsize=4)
 def _whole(text: str) -> JsonNode:
+    """Read once for all that one change asks of it; nobody may change what it holds."""
     at = _past(text, 0)
     if at == len(text):
         raise _Broken(at, "there is nothing in it")

@@ -59,32 +59,20 @@ def _read(place: Path, at: int) -> AcknowledgedNote | None:
 
 
 def note_stamp(place: Path, stamp: Stamp) -> None:
-    """For whoever stamps a bank once, with the write lock held."""
-    book = Notebook(place)
+    """With the write lock held, and before the commit. What cannot be noted is not to be committed."""
+    _write(place, stamp, 0, _STAMP_AT)
+
+
+def note_head(place: Path, stamp: Stamp, head: int) -> None:
+    # Nothing depends on it: what it cannot say is only not noticed.
+    with suppress(OSError):
+        _write(place, stamp, head, _HEAD_AT)
+
+
+def _write(place: Path, stamp: Stamp, head: int, at: int) -> None:
+    body = _NOTE.pack(_MAGIC, stamp.own, stamp.previous, head)
+    descriptor = os.open(note_beside(place), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        book.note_stamp(stamp)
+        os.pwrite(descriptor, body + _CHECKSUM.pack(zlib.crc32(body)), at)
     finally:
-        book.close()
-
-
-class Notebook:
-    """The notes, held open by a process that writes."""
-
-    def __init__(self, place: Path) -> None:
-        self._descriptor = os.open(note_beside(place), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-
-    def note_stamp(self, stamp: Stamp) -> None:
-        """With the write lock held, and before the commit. What cannot be noted is not to be committed."""
-        self._write(stamp, 0, _STAMP_AT)
-
-    def note_head(self, stamp: Stamp, head: int) -> None:
-        # Nothing depends on it: what it cannot say is only not noticed.
-        with suppress(OSError):
-            self._write(stamp, head, _HEAD_AT)
-
-    def _write(self, stamp: Stamp, head: int, at: int) -> None:
-        body = _NOTE.pack(_MAGIC, stamp.own, stamp.previous, head)
-        os.pwrite(self._descriptor, body + _CHECKSUM.pack(zlib.crc32(body)), at)
-
-    def close(self) -> None:
-        os.close(self._descriptor)
+        os.close(descriptor)

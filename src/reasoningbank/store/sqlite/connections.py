@@ -37,7 +37,7 @@ from reasoningbank.store.sqlite.calls import (
     make_writing_cursor,
     never_close,
 )
-from reasoningbank.store.sqlite.holders import note_closed, note_opened
+from reasoningbank.store.sqlite.holders import note_closed, note_opened, open_here
 from reasoningbank.store.sqlite.opening import access_to, bring_up_to_date, stamp_and_head_of
 from reasoningbank.store.sqlite.pairing import check_head, check_log_is_not_alone, check_pair
 from reasoningbank.store.sqlite.stamps import Stamp
@@ -48,7 +48,8 @@ from reasoningbank.store.sqlite.watch import FileWatch, Inodes, inodes_of
 MEMORY = ":memory:"
 BUSY_TIMEOUT_MS = 30_000
 WRITER_CACHE_KIB = 16_384
-IDLE_READERS = 8
+IDLE_READERS = 4
+"""Shared by the banks that a process has open: each may keep one, whose files stay open."""
 _OPENINGS = 5
 _URI_FLAGS = apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_CREATE
 
@@ -210,10 +211,7 @@ class Connections:
         if self._is_closed:
             raise self.closed_error()
         readers = self._readers
-        try:
-            connection = readers.pop()
-        except IndexError:
-            connection = self._connect()
+        connection = self._take_reader()
         try:
             yield connection
         except (apsw.ConnectionClosedError, apsw.CursorClosedError) as error:
@@ -224,10 +222,32 @@ class Connections:
                 "parent. Read it again."
             ) from error
         finally:
-            if len(readers) < IDLE_READERS:
-                readers.append(connection)
-            else:
-                close(connection)
+            self._give_reader(connection, readers)
+
+    @contextmanager
+    def _resting_reader(self) -> Iterator[apsw.Connection]:
+        """One that is in no transaction, to look at the file with."""
+        readers = self._readers
+        connection = self._take_reader()
+        try:
+            yield connection
+        finally:
+            self._give_reader(connection, readers)
+
+    def _take_reader(self) -> apsw.Connection:
+        try:
+            return self._readers.pop()
+        except IndexError:
+            return self._connect()
+
+    def _give_reader(self, connection: apsw.Connection, readers: deque[apsw.Connection]) -> None:
+        if len(readers) < max(1, IDLE_READERS // max(1, open_here())):
+            readers.append(connection)
+        else:
+            close(connection)
+        if self._is_closed:
+            # By another thread, meanwhile.
+            self._close_readers(leaves=True)
 
     def writing(self) -> apsw.Connection:
         """The caller has made sure that the bank is usable here."""
@@ -245,7 +265,8 @@ class Connections:
         is_begun = False
         try:
             if watch is not None:
-                watch.begun(connection)
+                with self._resting_reader() as observer:
+                    watch.begun(connection, observer)
             is_begun = True
         finally:
             if not is_begun:
@@ -272,7 +293,8 @@ class Connections:
             # SQLite would go on writing to a file that has no name any more, and say that all is well.
             if inodes_of(self._place) != self._inodes:
                 raise self._gone_error()
-            self._watch = FileWatch(self._place, self._path, self._inodes, self._stamp, self._connect())
+            with self._resting_reader() as observer:
+                self._watch = FileWatch(self._place, self._path, self._inodes, self._stamp, observer)
         return self._watch
 
     def _gone_error(self) -> BankReplaced:
@@ -292,7 +314,7 @@ class Connections:
         except (apsw.Error, OSError):
             return False
         self._watch = watch
-        return watch.is_sound()
+        return watch.is_sound(self.writer)
 
     def closed_error(self) -> StoreError:
         return StoreError(f"{self._path} is closed.")
@@ -306,12 +328,18 @@ class Connections:
             self._is_closed = True
             leaves = not self._is_sound()
             watch, self._watch = self._watch, None
-            observer = [] if watch is None or watch.observer is self.writer else [watch.observer]
-            for connection in (*self._readers, *observer, *([self.writer] if self.writer else [])):
+            self._close_readers(leaves=leaves)
+            if self.writer is not None:
                 with suppress(apsw.Error):
-                    leave(connection) if leaves else connection.close()
-            self._readers.clear()
+                    leave(self.writer) if leaves else self.writer.close()
             self.writer = None
             self.turn.close()
             if watch is not None:
                 watch.close()
+
+    def _close_readers(self, *, leaves: bool) -> None:
+        with suppress(IndexError):
+            while True:
+                connection = self._readers.pop()
+                with suppress(apsw.Error), forking.unforked():
+                    leave(connection) if leaves else connection.close()

@@ -32,7 +32,15 @@ def note_opened(place: Path) -> None:
 
 
 def note_closed(place: Path) -> None:
-    _open_here[os.path.realpath(place)] -= 1
+    file = os.path.realpath(place)
+    _open_here[file] -= 1
+    if _open_here[file] <= 0:
+        del _open_here[file]
+
+
+def open_here() -> int:
+    """How many times this process has a bank open."""
+    return _open_here.total()
 
 
 def check_not_open_here(place: Path) -> None:

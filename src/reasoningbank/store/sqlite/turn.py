@@ -56,12 +56,18 @@ class WriteTurn:
         `note_waiting`.
         """
         queue = self._queue or self._open()
-        return queue is not None and queue.is_free()
+        if queue is None or not queue.is_free():
+            return False
+        if queue.is_idle:
+            # Not kept open for a time that may not come.
+            self.close()
+        return True
 
     def note_waiting(self) -> None:
         """Let everybody queue for a while."""
-        if self._queue is not None:
-            self._queue.note_waiting()
+        queue = self._queue or self._open()
+        if queue is not None:
+            queue.note_waiting()
 
     def take(self, patience_s: float = PATIENCE_S) -> bool:
         """Wait for the turn. False: go without it, SQLite will decide."""
@@ -123,6 +129,12 @@ class _Queue:
         self._is_wanted = False
         """Somebody waits for the usher's answer."""
         self._call, self._answer = threading.Semaphore(0), threading.Semaphore(0)
+
+    @property
+    def is_idle(self) -> bool:
+        """True if this process neither has the turn nor waits for it."""
+        with self._mutex:
+            return not (self._is_ours or self._is_waiting)
 
     def is_free(self) -> bool:
         try:

@@ -18,7 +18,7 @@ from pathlib import Path
 import apsw
 
 from reasoningbank.core.errors import BankReplaced
-from reasoningbank.store.sqlite.acknowledged import Notebook, read_stamp
+from reasoningbank.store.sqlite.acknowledged import note_head, note_stamp, read_stamp
 from reasoningbank.store.sqlite.stamps import (
     FRAME_HEADER_BYTES,
     LOG_HEADER_BYTES,
@@ -54,24 +54,23 @@ class FileWatch:
     def __init__(
         self, place: Path, location: str, inodes: Inodes, stamp: Stamp | None, observer: apsw.Connection
     ) -> None:
-        """`inodes` and `stamp` as they were when the bank was opened; `observer` is never in a transaction."""
+        """`inodes` and `stamp` as they were when the bank was opened; an `observer` is not in a transaction."""
         self._place, self._location, self._inodes = place, location, inodes
-        self.observer = observer
         self._page_bytes = int(observer.pragma("page_size"))
-        self._folder = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._folder = str(place.parent)
         self._log_file = os.open(f"{place}-wal", os.O_RDONLY | os.O_CLOEXEC)
         self._file = apsw.VFSFile("", str(place), [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
         self._size = 0
-        self._folder_changed = 0
+        self._folder_changed = (0, 0)
         self._settled = False
-        self._notebook: Notebook | None = None
         self._log: Log | None = None
         self._salts = b""
         self._known: set[bytes] = set() if stamp is None else {stamp.own}
         """Names that the file was seen to carry, or was given here."""
         self._seen: tuple[bytes, int] = (b"", -1)
         """What the file carried at the last look, and how much of the log was in it."""
-        self._page = self._page_of_stamp()
+        row = observer.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'stamp'").fetchone()
+        self._page = None if row is None else int(row[0])
         self._at: int | None = None
         self._last: tuple[apsw.Connection, int] | None = None
         """Who committed last through here, and the version of the data that it then had."""
@@ -82,33 +81,25 @@ class FileWatch:
         # A power loss may take what a bank acknowledged that does not sync: the note must not miss it.
         self.keeps_head = self._page is not None and int(observer.pragma("synchronous")) >= _SYNCED
 
-    def _page_of_stamp(self) -> int | None:
-        row = self.observer.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'stamp'").fetchone()
-        return None if row is None else int(row[0])
-
     # ------------------------------------------------------------ around a transaction
 
-    def begun(self, connection: apsw.Connection) -> None:
+    def begun(self, connection: apsw.Connection, observer: apsw.Connection) -> None:
         """Called with the write lock held. Raises, or leaves a transaction that may be acknowledged."""
-        frames, copied = self.observer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+        frames, copied = observer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
         self._check_names("Nothing was written")
         if frames > 0:
             self._check_log(frames)
         if self._page is None:
             return
         self._keep_up(connection, frames)
-        self._check_file(frames, copied)
+        self._check_file(observer, frames, copied)
         self._frames, self._has_stamped = frames, frames == copied
         if self._has_stamped:
             # SQLite may begin the log anew with this transaction, and only then.
             stamp = renew_stamp(connection)
             self._known.add(stamp.own)
             # Before the commit: whoever finds the new stamp in the file finds it in the note too.
-            if self._notebook is not None:
-                self._notebook.close()
-                self._notebook = None
-            self._notebook = Notebook(self._place)
-            self._notebook.note_stamp(stamp)
+            note_stamp(self._place, stamp)
 
     def committed(self, connection: apsw.Connection, stamp: Stamp | None, head: int) -> None:
         """Called after the commit and before the acknowledgement, with what the transaction saw at its end: the stamp,
@@ -127,16 +118,16 @@ class FileWatch:
         if emptied:
             raise self._replaced_error(f"{self._place.name}-wal was emptied", "What was being stored may not be there")
         if self.keeps_head and stamp is not None:
-            if self._notebook is None:
-                with suppress(OSError):
-                    self._notebook = Notebook(self._place)
-            if self._notebook is not None:
-                self._notebook.note_head(stamp, head)
+            note_head(self._place, stamp, head)
 
     # ------------------------------------------------------------ what is looked at
 
     def _check_names(self, consequence: str) -> None:
-        changed = os.fstat(self._folder).st_ctime_ns
+        try:
+            folder = os.stat(self._folder)  # noqa: PTH116 - as above
+            changed = folder.st_ino, folder.st_ctime_ns
+        except FileNotFoundError:
+            changed = 0, 0
         if self._settled and changed == self._folder_changed:
             return
         now = inodes_of(self._place)
@@ -145,7 +136,7 @@ class FileWatch:
             which = next(name for name, old, new in zip(names, self._inodes, now, strict=True) if old != new)
             raise self._replaced_error(f"{which} was moved, replaced or deleted", consequence)
         self._folder_changed = changed
-        self._settled = time.time_ns() - changed > _SETTLED_NS
+        self._settled = time.time_ns() - changed[1] > _SETTLED_NS
 
     def _check_log(self, frames: int) -> None:
         at = LOG_HEADER_BYTES + (frames - 1) * (FRAME_HEADER_BYTES + self._page_bytes)
@@ -168,7 +159,7 @@ class FileWatch:
         elif self._log.frames == self._frames:
             self._log.skip(frames)
 
-    def _check_file(self, frames: int, copied: int) -> None:
+    def _check_file(self, observer: apsw.Connection, frames: int, copied: int) -> None:
         size = self._file.xFileSize()
         if size < self._size:
             raise self._replaced_error(f"{self._place.name} was cut or copied over", "Nothing was written")
@@ -182,7 +173,7 @@ class FileWatch:
             if own in self._allowed_stamps(own, frames, copied):
                 self._known.add(own)
                 break
-            copied = self.observer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[1]
+            copied = observer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[1]
             carried = self._stamp_on_disk(self._file.xFileSize())
         else:
             raise self._replaced_error(f"{self._place.name} was copied over or replaced", "Nothing was written")
@@ -227,7 +218,7 @@ class FileWatch:
 
     # ------------------------------------------------------------ the end
 
-    def is_sound(self) -> bool:
+    def is_sound(self, observer: apsw.Connection) -> bool:
         """Whether a last connection may copy the log into the file and remove it. A log that was only taken away is
         saved by that: this process holds the last copy of it.
         """
@@ -235,20 +226,17 @@ class FileWatch:
         if (bank, shared) != (self._inodes[0], self._inodes[2]) or log not in (0, self._inodes[1]):
             return False
         try:
-            frames, copied = self.observer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+            frames, copied = observer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
             if frames > 0:
                 self._check_log(frames)
             if self._page is not None:
-                self._check_file(frames, copied)
+                self._check_file(observer, frames, copied)
         except (BankReplaced, apsw.Error, OSError):
             return False
         return True
 
     def close(self) -> None:
         """After the bank's own connections: this lets go of their locks."""
-        if self._notebook is not None:
-            self._notebook.close()
-        for descriptor in (self._folder, self._log_file):
-            os.close(descriptor)
+        os.close(self._log_file)
         with suppress(apsw.Error):
             self._file.xClose()

@@ -1,0 +1,48 @@
+"""Which files this process has open, where the system says so."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+if sys.platform == "darwin":
+    import fcntl
+
+DESCRIPTORS = next((folder for folder in (Path("/proc/self/fd"), Path("/dev/fd")) if folder.is_dir()), None)
+
+
+def open_files() -> list[str]:
+    """Their names; one that is open twice is named twice."""
+    names: list[str] = []
+    for descriptor in DESCRIPTORS.iterdir() if DESCRIPTORS else ():
+        # The one that lists them is closed by now.
+        with suppress(OSError, ValueError):
+            names.append(_name_of(descriptor))
+    return sorted(names)
+
+
+def open_below(folder: Path) -> list[str]:
+    return [name for name in open_files() if name.startswith(f"{os.path.realpath(folder)}{os.sep}")]
+
+
+@contextmanager
+def all_closed(folder: Path) -> Iterator[None]:
+    """Fail if what is opened in the block below a folder is open after it. What was open before is somebody else's, and
+    so is what lies beside that under its name, as the log of a bank does.
+    """
+    before = tuple(open_below(folder))
+    yield
+    left = [name for name in open_below(folder) if not name.startswith(before)]
+    if left:
+        pytest.fail("\n".join(["Left open:", *left]))
+
+
+def _name_of(descriptor: Path) -> str:
+    if sys.platform == "darwin":
+        return fcntl.fcntl(int(descriptor.name), fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0").decode()
+    return str(descriptor.readlink())
