@@ -10,7 +10,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ from bench.own_postgres import OwnPostgres
 from reasoningbank import ReasoningBank
 from reasoningbank.config.environment import AGENT_MARKS
 from reasoningbank.recall import current
+from tests import forked
 from tests.milvus_server import milvus  # noqa: F401 - a fixture
 from tests.open_files import all_closed
 from tests.postgres_server import postgres, postgres_cluster, postgres_tables, postgres_url  # noqa: F401 - fixtures
@@ -157,14 +157,7 @@ def child() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     started: list[subprocess.Popen[str]] = []
 
     def start(code: str, *arguments: object) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-c", code, *map(str, arguments)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        )
+        process = forked.python("-c", code, *map(str, arguments), text=True)
         started.append(process)
         return process
 

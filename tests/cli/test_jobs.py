@@ -160,7 +160,7 @@ def test_without_a_bank_there_is_nothing_to_do(rb):
     assert rb("jobs", "list").code == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.storm)])
 def test_a_watch_works_off_what_comes_and_ends_when_it_is_told_to(rb, session, number):
     session("first")
     watch = subprocess.Popen(
@@ -176,7 +176,7 @@ def test_a_watch_works_off_what_comes_and_ends_when_it_is_told_to(rb, session, n
         line = watch.stderr.readline()
         assert line.startswith(second)
         watch.send_signal(number)
-        out, err = watch.communicate(timeout=60)
+        out, err = watch.communicate(timeout=300)
     finally:
         watch.kill()
         watch.wait()
