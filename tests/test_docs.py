@@ -218,9 +218,9 @@ def test_what_contributors_are_pointed_to_is_there():
     package = Path(reasoningbank.__file__).parent
     named = re.findall(r"`((?:[a-z_]+/)+[\w.]*|[a-z_]+\.py)`", text)
     assert len(named) > 40
-    assert [path for path in named if not (ROOT / path).exists() and not (package / path).exists()] == [
-        "agents/hosts/NAME.py"
-    ]
+    missing = {path for path in named if not (ROOT / path).exists() and not (package / path).exists()}
+    # Yet to be written, and written by a run of the checks.
+    assert missing - {"tests/unstable.txt"} == {"agents/hosts/NAME.py"}
 
 
 def test_contributors_are_told_what_every_table_is():

@@ -54,10 +54,13 @@ def plugin(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "bank"))
     monkeypatch.setenv("REASONINGBANK_EMBEDDER", "hash")
-    monkeypatch.setenv("REASONINGBANK_HOOKS", "deadline_ms=4500")
+    monkeypatch.setenv("REASONINGBANK_HOOKS", "helper=0,deadline_ms=50000")
     monkeypatch.setenv("PYTHONPATH", SOURCE)
     assert main(["install", "opencode"]) == 0
-    return tmp_path / ".config" / "opencode" / "plugin" / "reasoningbank.js"
+    path = tmp_path / ".config" / "opencode" / "plugin" / "reasoningbank.js"
+    # However busy the machine is, an answer comes in time here.
+    path.write_text(path.read_text().replace("LIMIT_MS = 5000", "LIMIT_MS = 60000"))
+    return path
 
 
 @pytest.fixture
@@ -72,7 +75,7 @@ def session(plugin, work) -> dict:
     driver = work / "driver.mjs"
     driver.write_text(SESSION)
     done = subprocess.run(
-        [NODE, driver, plugin, work], env={**os.environ, "ASKED": ASKED}, capture_output=True, text=True, timeout=120
+        [NODE, driver, plugin, work], env={**os.environ, "ASKED": ASKED}, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -81,6 +84,7 @@ def session(plugin, work) -> dict:
 def test_a_lesson_follows_the_prompt_as_a_part_of_its_own(plugin, work):
     with ReasoningBank.open(namespace=NAMESPACE) as bank:
         bank.record(title="Test suite of the parser", content="The parser's test suite needs --db sqlite to run.")
+        bank.catch_up()
     said = session(plugin, work)
     asked, ours = said["parts"]
     assert asked["text"] == ASKED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -65,12 +66,15 @@ def user(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture
-def rb(capsys):
+def rb(capsys, monkeypatch):
     """Run a command in this process."""
 
-    def run(*words: str) -> Result:
+    def run(*words: str, stdin: bytes | None = None) -> Result:
         capsys.readouterr()
-        code = main([str(word) for word in words])
+        with monkeypatch.context() as patch:
+            if stdin is not None:
+                patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+            code = main([str(word) for word in words])
         captured = capsys.readouterr()
         return Result(code, captured.out, captured.err)
 

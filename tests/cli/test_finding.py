@@ -147,5 +147,5 @@ def test_a_question_needs_no_quotes(rb, stocked):
     assert rb("query", "--", "-x").code == 0
 
 
-def test_a_query_comes_from_standard_input(spawn, stocked):
-    assert "retry" in spawn("query", "-", stdin=b"retry a request that timed out\n").out
+def test_a_query_comes_from_standard_input(rb, stocked):
+    assert "retry" in rb("query", "-", stdin=b"retry a request that timed out\n").out

@@ -89,7 +89,10 @@ def lay_out(folder, sessions_name, questions_name):
 
 @pytest.mark.parametrize(
     ("folder", "sessions", "questions"),
-    [("intercode-sql", "episodes-gpt-4.json", "ic_spider_dev.json"), ("other-databases", "told.json", "asked.json")],
+    [
+        ("other-databases", "told.json", "asked.json"),
+        pytest.param("intercode-sql", "episodes-gpt-4.json", "ic_spider_dev.json", marks=pytest.mark.storm),
+    ],
 )
 def test_a_small_stream_is_measured_and_written_down_whatever_its_files_are_called(
     rb, tmp_path, folder, sessions, questions

@@ -154,17 +154,17 @@ CHAT = [
 ]
 
 
-def test_a_conversation_is_ingested_once_and_walked(rb, spawn):
+def test_a_conversation_is_ingested_once_and_walked(rb):
     given = json.dumps(CHAT).encode()
-    done = spawn("graph", "ingest", "-", "--conversation", "july", "--role", "CFO", stdin=given)
+    done = rb("graph", "ingest", "-", "--conversation", "july", "--role", "CFO", stdin=given)
     assert done.code == 0, done.err
     assert done.out.splitlines()[1].split()[0] == "july"
-    again = spawn("graph", "ingest", "-", "--conversation", "july", "--json", stdin=given)
+    again = rb("graph", "ingest", "-", "--conversation", "july", "--json", stdin=given)
     assert again.json["conversations"][0]["nodes_added"] == 0
     assert (
         "by CFO: Why did the cost per lead rise in July?" in rb("graph", "walk", "why did the cost per lead rise?").out
     )
-    assert "need --conversation" in spawn("graph", "ingest", "-", stdin=given).err
+    assert "need --conversation" in rb("graph", "ingest", "-", stdin=given).err
     Path("chat.json").write_text(json.dumps({"messages": CHAT}))
     assert rb("graph", "ingest", "chat.json", "--json").json["conversations"][0]["nodes_added"] > 0
     shown = rb("graph", "conversation", "july", "--json").json["nodes"]

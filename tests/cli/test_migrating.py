@@ -306,7 +306,7 @@ def test_a_migration_that_is_killed_at_every_stage_goes_on_and_loses_nothing(rb,
 # ---------------------------------------------------------------- two at once
 
 
-@pytest.mark.parametrize("way", ["to postgres", "to sqlite"])
+@pytest.mark.parametrize("way", WAYS)
 def test_while_one_moves_a_bank_nobody_else_moves_it_or_undoes_that(
     rb, child, finished, source, server, way, monkeypatch
 ):

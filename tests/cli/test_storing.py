@@ -42,9 +42,9 @@ def test_a_dash_reads_standard_input_as_utf8_whatever_the_locale(spawn):
     assert spawn("get", "k", "--json", PYTHONIOENCODING="ascii").json["content"] == text
 
 
-def test_bytes_that_are_no_text_are_stored_as_replacements(spawn):
-    assert spawn("store", "k", "-", stdin=b"a\xff\x00b").code == 0
-    assert spawn("get", "k", "--json").json["content"] == "a\ufffd\ufffdb"
+def test_bytes_that_are_no_text_are_stored_as_replacements(rb):
+    assert rb("store", "k", "-", stdin=b"a\xff\x00b").code == 0
+    assert rb("get", "k", "--json").json["content"] == "a\ufffd\ufffdb"
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_what_cannot_be_stored_is_refused_with_a_sentence(rb, home, words):
     assert "Traceback" not in result.err
 
 
-def test_a_value_that_is_too_long_is_refused(spawn):
-    result = spawn("store", "k", "-", stdin=b"x" * 1_000_001)
+def test_a_value_that_is_too_long_is_refused(rb):
+    result = rb("store", "k", "-", stdin=b"x" * 1_000_001)
     assert result.code == 2
     assert "1,000,000" in result.err
 

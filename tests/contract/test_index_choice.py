@@ -56,7 +56,7 @@ def teach(bank: ReasoningBank) -> None:
 
 def is_soon(holds: Callable[[], bool]) -> bool:
     """Whether it holds within a while: what one has written, another one may see a moment later."""
-    until = time.monotonic() + 60.0
+    until = time.monotonic() + 300.0
     while not (found := holds()) and time.monotonic() < until:
         time.sleep(0.02)
     return found

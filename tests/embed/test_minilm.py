@@ -167,7 +167,7 @@ embedder = MiniLMEmbedder(threads=2)
 before = embedder.embed(["retry a failed request"])
 child = os.fork()
 if child == 0:
-    signal.alarm(60)
+    signal.alarm(240)
     assert (embedder.embed(["retry a failed request"]) == before).all()
     sys.exit(0)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -15,7 +15,7 @@ def event(desktop, name: str, **more) -> None:
         "transcript_path": None,
         **more,
     }
-    assert desktop.hook_raw(json.dumps(told).encode(), "cursor").json["continue"] is True
+    assert json.loads(desktop.here(json.dumps(told).encode(), "cursor"))["continue"] is True
 
 
 def test_a_session_in_cursor_is_learned_from(desktop) -> None:
@@ -43,7 +43,7 @@ def test_a_session_in_cursor_is_learned_from(desktop) -> None:
     )
     event(desktop, "stop", status="completed", loop_count=0)
     event(desktop, "sessionEnd", reason="user_close")
-    desktop.settle()
+    desktop.read()
     with desktop.bank() as bank:
         (session,) = bank.sessions()
         assert (session.agent, session.outcome) == ("cursor", "success")
@@ -65,8 +65,8 @@ def test_a_warning_reaches_cursor_too(desktop) -> None:
         "tool_name": "Shell",
         "tool_input": {"command": "make deploy"},
     }
-    said = desktop.hook_raw(json.dumps(told).encode(), "cursor").json
+    said = json.loads(desktop.here(json.dumps(told).encode(), "cursor"))
     assert said["permission"] == "deny"
     assert "breaks production" in said["agent_message"]
-    again = desktop.hook_raw(json.dumps(told).encode(), "cursor").json
+    again = json.loads(desktop.here(json.dumps(told).encode(), "cursor"))
     assert again == {"continue": True}

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from reasoningbank.agents import hook_helper
 from reasoningbank.agents.helper_start import DRAFT
 from reasoningbank.agents.hook_server import HookServer, bind
 from reasoningbank.agents.session_log import entries_in
@@ -100,7 +101,20 @@ def test_many_sessions_at_once_start_one_helper(desktop) -> None:
     assert len(desktop.sockets()) == 1
 
 
-@pytest.mark.parametrize("why", ["idle", "socket", "bank", "settings", "asked"])
+def take_away(desktop, what: str) -> None:
+    match what:
+        case "socket":
+            (desktop.place.folder / desktop.sockets()[0]).unlink()
+        case "bank":
+            desktop.bank_path.rename(desktop.bank_path.with_name("away.db"))
+        case "settings":
+            (desktop.home / "config.toml").write_text("[hooks]\nprompt_tokens = 300\n")
+
+
+WHYS = ["idle", "asked", *(pytest.param(why, marks=pytest.mark.storm) for why in ("socket", "bank", "settings"))]
+
+
+@pytest.mark.parametrize("why", WHYS)
 @pytest.mark.usefixtures("taught")
 def test_the_helper_ends_by_itself_and_leaves_nothing(desktop, why) -> None:
     desktop.helper_seconds = 1 if why == "idle" else 600
@@ -108,18 +122,28 @@ def test_the_helper_ends_by_itself_and_leaves_nothing(desktop, why) -> None:
     if why in ("bank", "settings"):
         # By now it has seen what they were.
         desktop.ask("SessionStart")
-    match why:
-        case "socket":
-            (desktop.place.folder / desktop.sockets()[0]).unlink()
-        case "bank":
-            desktop.bank_path.rename(desktop.bank_path.with_name("away.db"))
-        case "settings":
-            (desktop.home / "config.toml").write_text("[hooks]\nprompt_tokens = 300\n")
-        case "asked":
-            (helper,) = helpers(desktop)
-            os.kill(helper, signal.SIGTERM)
+    if why == "asked":
+        (helper,) = helpers(desktop)
+        os.kill(helper, signal.SIGTERM)
+    take_away(desktop, why)
     ended(desktop)
     assert desktop.sockets() == []
+
+
+@pytest.mark.parametrize("why", ["idle", "socket", "bank", "settings"])
+@pytest.mark.usefixtures("taught")
+def test_the_time_of_a_helper_is_over_when_it_is_idle_or_what_it_knows_is_no_longer_there(desktop, why) -> None:
+    location = locate(desktop.bank_path)
+    server = HookServer(location)
+    try:
+        is_over = hook_helper._end(server, location, desktop.place, 600.0, hook_helper._stamps(location))
+        assert not is_over()
+        if why == "idle":
+            server.heard_at -= 601.0
+        take_away(desktop, why)
+        assert is_over()
+    finally:
+        server.close()
 
 
 @pytest.mark.usefixtures("taught")

@@ -28,10 +28,9 @@ def moved(desktop) -> Path:
 
 
 def test_the_user_hears_at_the_start_of_a_session_where_the_bank_is_and_how_to_name_it(desktop, moved) -> None:
-    said = desktop.spawn("SessionStart", source="startup").json["systemMessage"]
+    said = desktop.hook("SessionStart", source="startup").json["systemMessage"]
     assert f"was moved to {moved}" in said
     assert f"`reasoningbank --bank {shlex.quote(str(moved))} install claude-code`" in said
-    desktop.settle()
     assert "was moved" not in desktop.hook("UserPromptSubmit", prompt=PROMPT).out
     assert "was moved" in desktop.hook("SessionStart", "s2", source="startup").out
 

@@ -24,7 +24,7 @@ def teach(desktop, number: int = 1) -> None:
 
 def test_a_session_starts_with_what_is_known_about_the_repository(desktop) -> None:
     teach(desktop)
-    said = desktop.spawn("SessionStart", source="startup")
+    said = desktop.hook("SessionStart", source="startup")
     assert said.json["hookSpecificOutput"]["hookEventName"] == "SessionStart"
     assert "uv run pytest" in said.context
 
@@ -40,7 +40,7 @@ def test_the_users_preferences_are_seen_in_every_repository(desktop) -> None:
 
 def test_a_prompt_gets_the_lessons_that_fit_and_nothing_when_none_does(desktop) -> None:
     teach(desktop)
-    said = desktop.spawn("UserPromptSubmit", prompt="Please run the parser tests")
+    said = desktop.hook("UserPromptSubmit", prompt="Please run the parser tests")
     assert "uv run pytest" in said.context
     assert desktop.hook("UserPromptSubmit", "s2", prompt="Translate the poem on roses into Latin").out == ""
     assert desktop.hook("UserPromptSubmit", "s3", prompt="yes").out == ""
@@ -135,9 +135,7 @@ def test_untrusted_text_is_quoted_as_data_and_never_opens_a_session(desktop) -> 
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])
 def test_plain_text_is_never_printed_where_json_is_expected(desktop, agent: str) -> None:
     teach(desktop)
-    said = desktop.hook_raw(
-        json.dumps(desktop.payload("UserPromptSubmit", prompt="Run the parser tests")).encode(), agent
-    )
+    said = desktop.hook("UserPromptSubmit", agent=agent, prompt="Run the parser tests")
     assert set(said.json) == {"hookSpecificOutput", "systemMessage"}
     assert set(said.json["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
 
@@ -153,15 +151,15 @@ def test_cursor_gets_its_own_shape_and_always_an_answer(desktop) -> None:
         "prompt": "Please run the parser tests",
         "attachments": [],
     }
-    named = desktop.hook_raw(json.dumps({**told, "hook_event_name": "beforeSubmitPrompt"}).encode(), "cursor")
+    named = desktop.here(json.dumps({**told, "hook_event_name": "beforeSubmitPrompt"}).encode(), "cursor")
     unnamed = desktop.hook_raw(
         json.dumps({**told, "conversation_id": "c2"}).encode(), "cursor", "--event", "beforeSubmitPrompt"
     )
-    for said in (named, unnamed):
-        assert said.json["continue"] is True
-        assert "uv run pytest" in said.json["additional_context"]
-    nothing = desktop.hook_raw(json.dumps({**told, "hook_event_name": "afterAgentThought"}).encode(), "cursor")
-    assert nothing.json == {"continue": True}
+    for said in (json.loads(named), unnamed.json):
+        assert said["continue"] is True
+        assert "uv run pytest" in said["additional_context"]
+    nothing = desktop.here(json.dumps({**told, "hook_event_name": "afterAgentThought"}).encode(), "cursor")
+    assert json.loads(nothing) == {"continue": True}
 
 
 def test_what_was_proven_a_minute_ago_opens_a_session_however_much_was_derived_before(desktop) -> None:

@@ -18,7 +18,7 @@ def configure(desktop, text: str) -> None:
 
 def test_hooks_that_the_file_switches_off_are_silent(desktop):
     lesson(desktop)
-    assert "Retry with backoff" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
+    assert "Retry with backoff" in desktop.hook("UserPromptSubmit", prompt=PROMPT).context
     configure(desktop, "[hooks]\nenabled = false\n")
     assert desktop.spawn("UserPromptSubmit", "s2", prompt=PROMPT).out == ""
 
