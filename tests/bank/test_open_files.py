@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from reasoningbank import ReasoningBank
+from reasoningbank.config import locate
+from reasoningbank.core.errors import BankMoved
 from reasoningbank.store.sqlite.store import SqliteStore
+from reasoningbank.wiring.migrating import migrate_bank
 from tests.open_files import DESCRIPTORS, all_closed, open_below
 
 pytestmark = pytest.mark.skipif(DESCRIPTORS is None, reason="nothing here says which files are open")
@@ -48,6 +51,16 @@ def test_a_bank_that_is_closed_while_a_thread_reads_it_keeps_no_file_open(path: 
     with engine.read("t"):
         engine.close()
     assert open_below(path.parent) == []
+
+
+def test_a_bank_whose_refusal_is_remembered_keeps_no_file_open_once_it_is_closed(tmp_path: Path) -> None:
+    with ReasoningBank.open(tmp_path / "bank.db", embedder="hash") as bank:
+        bank.record(title="Retry", content="Run a flaky test with --reruns before you mend it")
+        migrate_bank(locate(tmp_path / "bank.db"), locate(tmp_path / "moved.db"))
+        with pytest.raises(BankMoved) as kept:
+            bank.record(title="Lint", content="Run ruff before each commit")
+    assert open_below(tmp_path) == []
+    assert kept.value.place
 
 
 LIMITED = """

@@ -152,6 +152,7 @@ class HttpServer:
 
         from reasoningbank.serve.mcp.http import mcp_asgi_app
 
+        self.folder = path.parent
         self._bank = ReasoningBank.open(path, namespace="n", embedder="hash")
         app = mcp_asgi_app(lambda caller: self._bank.for_tenant(caller.tenant, namespace="n"), principal_of)
         self._socket = socket.create_server(("127.0.0.1", 0))
