@@ -47,7 +47,7 @@ def postgres_cluster(shared_place: Path) -> OwnPostgres:
         if not folder.exists():
             folder.mkdir()
             # Nothing here tests the disk of this machine.
-            server.start("fsync = off", "full_page_writes = off", "autovacuum = off", "max_connections = 100")
+            server.start("fsync = off", "full_page_writes = off", "autovacuum = off", "max_connections = 400")
             with server.admin() as admin:
                 for role in (CAREFUL, GUEST):
                     admin.execute(f"CREATE ROLE {role} LOGIN PASSWORD '{PASSWORD}'")

@@ -11,8 +11,11 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.types import EmbedderIdentity
+from reasoningbank.index import generation
 from reasoningbank.index.embedded import EmbeddedIndex
+from reasoningbank.index.policy import SegmentPolicy
 from reasoningbank.index.rows import column_start
+from reasoningbank.index.segments import merge_ranges
 
 IDENTITY = EmbedderIdentity(name="hash", model="ngram-1-2-3", dimension=64, revision="1")
 COUNT = 30
@@ -112,9 +115,11 @@ def test_a_bank_that_may_only_be_read_is_searched_without_the_damaged_parts(
         assert len(found(bank)) >= COUNT - 2
 
 
-def test_words_in_sealed_segments_are_checked_too(path: Path) -> None:
+def test_words_in_sealed_segments_are_checked_too(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    soon = SegmentPolicy(tail_rows=20)
+    monkeypatch.setattr(generation, "merge_ranges", lambda ranges, rows: merge_ranges(ranges, rows, soon))
     with opened(path) as bank:
-        bank.record_many({"title": f"t{n}", "content": f"advice about number {n}"} for n in range(4_200))
+        bank.record_many({"title": f"t{n}", "content": f"advice about number {n}"} for n in range(100))
         assert bank.catch_up()
         assert bank.verify() == []
     segment = next(Path(f"{path}.index").rglob("words-*"))
@@ -132,7 +137,7 @@ def test_verify_names_what_the_index_lacks_has_too_much_or_knows_otherwise(path:
         bank.forget(filled[1])
         assert bank.catch_up()
         index = EmbeddedIndex.open(file_of(path, "CURRENT").parent, IDENTITY, "text")
-        with index.writing(wait_s=5) as granted:
+        with index.writing(wait_s=600) as granted:
             assert granted
             content = index._latest()
             content.snapshot().rows.put("state", np.array([4]), 1)
@@ -162,7 +167,7 @@ def test_what_is_stored_while_another_process_writes_the_index_is_found_at_once(
     with opened(path) as bank:
         assert found(bank) == set(filled)
         other = EmbeddedIndex.open(file_of(path, "CURRENT").parent, IDENTITY, "text")
-        with other.writing(wait_s=5) as granted:
+        with other.writing(wait_s=600) as granted:
             assert granted
             fresh = bank.record(title="fresh", content="advice about zanzibar")
             bank.edit(filled[2], content="advice about quagga")
@@ -284,7 +289,7 @@ def test_what_was_stored_last_is_found_while_the_index_lacks_nearly_everything(p
         bank.record(title="first", content="advice about beginnings")
         assert bank.catch_up()
         other = EmbeddedIndex.open(file_of(path, "CURRENT").parent, IDENTITY, "text")
-        with other.writing(wait_s=5) as granted:
+        with other.writing(wait_s=600) as granted:
             assert granted
             bank.record_many({"title": f"t{n}", "content": f"advice about number {n}"} for n in range(3_000))
             last = bank.record(title="last", content="advice about zanzibar")

@@ -181,7 +181,7 @@ class BankAndModel(RuleBasedStateMachine):
 
 
 BankAndModel.TestCase.settings = settings(
-    max_examples=40,
+    max_examples=12,
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=list(HealthCheck),

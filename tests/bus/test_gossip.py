@@ -46,9 +46,9 @@ def test_a_peer_that_answers_late_is_heard_and_not_shut_out():
     simulation = Simulation(2, seed=2, weather=Weather(least_delay=2.5, most_delay=3.0))
     one, late = simulation.hosts
     simulation.crash(late)
-    simulation.write(one, 8_000)
+    simulation.write(one, 2_000)
     simulation.start(late)
-    assert simulation.run(120, until=lambda: len(late.ids) == 8_000) is not None
+    assert simulation.run(120, until=lambda: len(late.ids) == 2_000) is not None
     assert not late.node.status(simulation.now).refused
 
 

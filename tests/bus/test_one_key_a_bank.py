@@ -57,10 +57,15 @@ def test_two_machines_that_share_a_bank_have_one_key_and_one_of_them_the_node(tm
             assert not node.ended.done()
 
 
+# Other tests have databases of their own in the same server, with the same names in them.
+NODE_LOCKS = """FROM pg_locks JOIN pg_database d ON d.oid = database
+  WHERE locktype = 'advisory' AND datname = current_database() AND classid = %s"""
+
+
 @contextmanager
 def holder_of_the_node(server: Server) -> Iterator[Callable[[], int]]:
     """Gives the server's process that holds the turn at being the node, 0 if none does."""
-    asked = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = %s AND objid = %s"
+    asked = f"SELECT pid {NODE_LOCKS} AND granted AND objid = %s"
     with server.raw() as raw:
         yield lambda: (raw.execute(asked, node_lock()).fetchone() or (0,))[0]
 
@@ -103,7 +108,7 @@ def test_a_node_whose_place_another_machine_took_meanwhile_stops_and_says_so(
         assert before
         lock = (TURNS, lock_number(f"shared\0bus-up-{DEFAULT_TENANT}"))
         waiting = runner.submit(elsewhere.execute, "SELECT pg_advisory_lock(%s::int, %s::int)", lock)
-        in_line = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND classid = %s"
+        in_line = f"SELECT count(*) {NODE_LOCKS} AND NOT granted"
         until(lambda: admin.execute(in_line, (TURNS,)).fetchone() == (1,), "that another waits to be the node")
         admin.execute("SELECT pg_terminate_backend(%s)", (before,))
         waiting.result(60)

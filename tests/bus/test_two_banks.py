@@ -123,6 +123,14 @@ def test_a_second_grant_goes_on_where_the_first_is_spent(anna, ben):
 EVERY = {f"title {number}" for number in range(300)}
 
 
+@pytest.fixture
+def hasty(monkeypatch):
+    """Nobody tells the other side that a killed one is gone: it finds out by silence, and soon."""
+    limits = partial(TransportLimits, idle_seconds=2.0, keep_alive_seconds=0.5, flush_seconds=0.1)
+    monkeypatch.setattr(endpoint, "TransportLimits", limits)
+
+
+@pytest.mark.usefixtures("hasty")
 def test_a_node_that_is_killed_while_it_sends_goes_on_where_it_was(anna, ben):
     befriend(anna, ben)
     anna.learn(*sorted(EVERY))
@@ -137,9 +145,8 @@ def test_a_node_that_is_killed_while_it_sends_goes_on_where_it_was(anna, ben):
     assert len(ben.bank.list(limit=1000)) == len(EVERY), "none twice"
 
 
-def test_a_node_that_is_killed_while_it_receives_goes_on_where_it_was(anna, ben, monkeypatch):
-    # Nobody tells the sender that its connection is gone: it finds out by silence.
-    monkeypatch.setattr(endpoint, "TransportLimits", partial(TransportLimits, idle_seconds=2.0, keep_alive_seconds=0.5))
+@pytest.mark.usefixtures("hasty")
+def test_a_node_that_is_killed_while_it_receives_goes_on_where_it_was(anna, ben):
     befriend(anna, ben)
     anna.learn(*sorted(EVERY))
     with ben.up_elsewhere(HERE) as receiver:
@@ -232,10 +239,11 @@ def test_a_peer_that_an_office_let_in_is_named_believed_and_revoked_by_its_finge
                 assert anna.bus.revoke("ben").memories == 1
 
 
-def test_an_address_that_answers_with_something_else_is_named_in_the_status(anna, ben):
+def test_an_address_that_answers_with_something_else_is_named_in_the_status(anna, ben, monkeypatch):
+    monkeypatch.setattr(endpoint, "TransportLimits", partial(TransportLimits, handshake_seconds=0.5))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
         other.bind(("127.0.0.1", 0))
-        other.settimeout(0.2)
+        other.settimeout(0.05)
         ben.bus.add_peer(f"127.0.0.1:{other.getsockname()[1]}", anna.key, name="anna")
 
         def told() -> str:

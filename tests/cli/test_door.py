@@ -169,6 +169,34 @@ def test_what_a_command_does_is_done_though_nobody_can_be_told(rb, memory, tmp_p
 
 @posix
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_much_output_that_is_lost_before_there_is_talk_is_a_failure_too(capsys, user, monkeypatch):
+    with Path("/dev/full").open("w") as full, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", full)
+        assert main(["install", "opencode"]) == 1
+    said = capsys.readouterr().err
+    assert "opencode.json created" in said
+    assert "error: the output could not be written: No space left on device" in said
+    assert (user / ".config" / "opencode" / "opencode.json").exists()
+
+
+@posix
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(("out", "reason"), [("> /dev/full", "No space left on device"), (">&-", "it is closed")])
+def test_a_server_on_standard_output_says_that_its_answers_are_lost(tmp_path, out, reason):
+    greeting = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    lines = tmp_path / "in.jsonl"
+    lines.write_text(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": greeting}) + "\n")
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m reasoningbank serve --mcp < "$1" {out}', sys.executable, str(lines)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stderr == f"error: the output could not be written: {reason}. What was stored stays stored.\n"
+
+
+@posix
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_talk_that_nobody_can_hear_costs_no_data(memory):
     words = '"$0" -m reasoningbank store other "Ask before a payment is sent again." 2> /dev/full'
     done = subprocess.run(["sh", "-c", words, sys.executable], capture_output=True, text=True)
@@ -248,6 +276,31 @@ def test_no_encoding_makes_it_fail_and_json_stays_json(rb, locale):
 
 
 @posix
+@pytest.mark.parametrize("name", [b"lat\xfcn", "f\u00fcr mich 100%".encode()], ids=["no UTF-8", "UTF-8"])
+def test_a_bank_lies_in_any_folder_whatever_the_locale_says(tmp_path, name):
+    home = tmp_path / os.fsdecode(name)
+    try:
+        home.mkdir()
+    except OSError:
+        pytest.skip("this file system has no such names")
+    bare = {"PATH": os.environ["PATH"], "PYTHONPATH": os.environ["PYTHONPATH"], "HOME": str(home)}
+    bare |= {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+    def run(*words: str) -> str:
+        done = subprocess.run([sys.executable, "-m", "reasoningbank", *words], capture_output=True, env=bare, cwd=home)
+        assert (done.returncode, b"error" in done.stderr) == (0, False), done.stderr
+        return done.stdout.decode("ascii")
+
+    run("store", "retry", "Retry a GET that timed out.")
+    assert "timed out" in run("query", "what about a GET that timed out?")
+    run("backup", "copy.db")
+    run("delete", "retry", "--erase", "--yes")
+    run("recover", "copy.db", "--yes")
+    assert "timed out" in run("get", "retry")
+    assert "writable" in run("doctor")
+    run("verify")
+
+
 def test_bytes_that_are_no_text_are_a_misuse(memory):
     for words in ([b"get", b"\xff"], [b"store", b"k\xff", b"v", b"--json"]):
         done = subprocess.run(

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from reasoningbank.llm import patient
+
 GOOD = """## Memory 1
 **Title**: Install the -dev package
 **Description**: When a build cannot find a library's headers
@@ -85,6 +87,7 @@ def test_an_outage_is_told_and_the_session_waits(rb, session, monkeypatch):
     monkeypatch.setenv("REASONINGBANK_LLM", "openai/m")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setattr(patient, "FIRST_WAIT_S", 0.001)
     done = rb("distill")
     assert done.code == 0
     assert "put off" in done.err

@@ -17,12 +17,13 @@ SOURCES = Path(__file__).parents[2] / "src" / "reasoningbank"
 
 class Asked:
     def __init__(self, made: list[int], may_go_on: threading.Event) -> None:
-        self.made, self.may_go_on = made, may_go_on
+        self.made, self.may_go_on, self.has_begun = made, may_go_on, threading.Event()
 
     @lazy
     def answer(self) -> int:
         self.made.append(1)
-        assert self.may_go_on.wait(30)
+        self.has_begun.set()
+        assert self.may_go_on.wait(600)
         return 42
 
 
@@ -41,14 +42,13 @@ def test_a_child_that_is_forked_while_another_thread_makes_one_makes_its_own() -
     held = Asked([], go)
     thread = threading.Thread(target=lambda: held.answer)
     thread.start()
-    while not held.made:
-        time.sleep(0.001)
+    assert held.has_begun.wait(600)
     pid = os.fork()
     if pid == 0:
         mine = threading.Event()
         mine.set()
         os._exit(0 if Asked([], mine).answer == 42 else 1)
-    deadline, ended = time.monotonic() + 20, (0, 0)
+    deadline, ended = time.monotonic() + 300, (0, 0)
     while not ended[0] and time.monotonic() < deadline:
         ended = os.waitpid(pid, os.WNOHANG)
         time.sleep(0.005)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -286,19 +287,23 @@ def test_the_order_of_the_input_does_not_matter(
     assert len(set(ids(items, ranked))) == len(ranked) == min(limit, len(items))
 
 
-def test_ten_of_fifty_are_picked_well_within_the_budget() -> None:
+def test_ten_of_fifty_are_picked_in_about_the_time_of_a_look_at_every_pair() -> None:
     chance = np.random.default_rng(7)
     vectors = chance.normal(size=(50, 384))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     similar = vectors @ vectors.T
     items = [item(f"m{number}", relevance=float(value)) for number, value in enumerate(chance.random(50))]
-    seconds = []
-    for _ in range(30):
-        start = time.thread_time()
-        rank(items, similar, profile_named("balanced"), 10)
-        seconds.append(time.thread_time() - start)
-    # The budget is 1 ms of processor time; the best of many runs, and room for a slow machine.
-    assert min(seconds) < 0.003
+
+    def seconds(work: Callable[[], object]) -> float:
+        taken = []
+        for _ in range(30):
+            start = time.thread_time()
+            work()
+            taken.append(time.thread_time() - start)
+        return min(taken)
+
+    every_pair_once = seconds(lambda: [[max(a, b) for a, b in zip(row, row, strict=True)] for row in similar.tolist()])
+    assert seconds(lambda: rank(items, similar, profile_named("balanced"), 10)) < 10 * every_pair_once
 
 
 # ---------------------------------------------------------------- vectors

@@ -30,7 +30,7 @@ def run(capsys):
 
 def test_one_run_gives_a_table_a_report_and_a_plot(run, data, tmp_path):
     out, plot = tmp_path / "report.json", tmp_path / "plot.svg"
-    code, said, told = run("--data", data, "--embedders", "hash", "--out", out, "--plot", plot)
+    code, said, told = run("--data", data, "--embedders", "hash", "--limit", 6, "--out", out, "--plot", plot)
     assert code == 0
     assert "Left out: other" in told
     assert "claims nDCG@10" in said

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reasoningbank.core.errors import ImportRejected
@@ -113,19 +113,16 @@ def everywhere(data: bytes, name: str) -> None:
             check(read(path, reader))
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=300), st.sampled_from(["x", "x.md", "x.jsonl", "x.db", "x.json"]))
 def test_random_bytes_are_items_or_a_rejection(data: bytes, name: str) -> None:
     everywhere(data, name)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.dictionaries(FIELDS, VALUES, min_size=2, max_size=7) | VALUES, max_size=5))
 def test_random_json_lines_are_items_or_a_rejection(lines: list[Any]) -> None:
     everywhere("\n".join(json.dumps(line) for line in lines).encode(), "shopping.jsonl")
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.dictionaries(
         st.text(max_size=5),
@@ -147,7 +144,6 @@ SHAPES = {
 }  # fmt: skip
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(sorted(SHAPES)), unique=True, min_size=1), st.data())
 def test_random_tables_are_items_or_a_rejection(tables: list[str], data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -167,7 +163,6 @@ def test_random_tables_are_items_or_a_rejection(tables: list[str], data: st.Data
         check(read(path, readers()["claude-flow-sqlite"]))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_file_with_flipped_bytes_is_items_or_a_rejection(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -186,7 +181,6 @@ def test_a_file_with_flipped_bytes_is_items_or_a_rejection(data: st.DataObject) 
         check(read(path, readers()["claude-flow-sqlite"]))
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(LABELS | st.text(max_size=10), max_size=15))
 def test_random_answers_of_a_model_give_whole_blocks_or_none(lines: list[str]) -> None:
     for block in parse_blocks("\n".join(lines)).whole:
@@ -194,7 +188,6 @@ def test_random_answers_of_a_model_give_whole_blocks_or_none(lines: list[str]) -
         assert block.content.strip()
 
 
-@settings(max_examples=200, deadline=None)
 @given(VALUES)
 def test_no_value_is_too_strange_to_be_read(value: Any) -> None:
     assert storable(text_of(value))

@@ -61,7 +61,7 @@ def exported(bank: ReasoningBank, file: Path | None = None) -> list[str]:
     return found[1:]
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(drafts=st.lists(DRAFT, min_size=1, max_size=6), choices=st.data())
 def test_any_bank_survives_a_journey_line_by_line_and_a_second_one_adds_nothing(
     tmp_path_factory: pytest.TempPathFactory, drafts: list[dict[str, object]], choices: st.DataObject

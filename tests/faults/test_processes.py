@@ -44,22 +44,23 @@ print("fine")
 """
 
 
-def test_eight_writers_and_four_readers_lose_nothing_and_never_meet_a_lock(
-    path: Path, child: Child, finished: Callable[..., str]
+@pytest.mark.parametrize(("writing", "reading"), [(3, 1), pytest.param(8, 4, marks=pytest.mark.storm)])
+def test_writers_and_readers_lose_nothing_and_never_meet_a_lock(
+    path: Path, child: Child, finished: Callable[..., str], writing: int, reading: int
 ) -> None:
     opened(path).close()
-    writers = [child(WRITER, path, number, 30) for number in range(8)]
-    readers = [child(READER, path, 40) for _ in range(4)]
-    acknowledged = [line for writer in writers for line in finished(writer, 120).split()]
-    assert [finished(reader, 120) for reader in readers] == ["fine\n"] * 4
-    assert len(acknowledged) == 8 * 30
+    writers = [child(WRITER, path, number, 30) for number in range(writing)]
+    readers = [child(READER, path, 40) for _ in range(reading)]
+    acknowledged = [line for writer in writers for line in finished(writer).split()]
+    assert [finished(reader) for reader in readers] == ["fine\n"] * reading
+    assert len(acknowledged) == writing * 30
     with opened(path) as bank:
         assert {m.id for m in bank.list(limit=1_000)} == set(acknowledged)
         assert {m.id for m in bank.search("item number", floor=0.0, limit=1_000).memories} == set(acknowledged)
         assert bank.verify() == []
-        assert bank.status().signals == 8 * 6
+        assert bank.status().signals == writing * 6
     store = SqliteStore(path)
-    assert [c.seq for c in store.changes(0, 10_000)] == list(range(1, 8 * 36 + 1))
+    assert [c.seq for c in store.changes(0, 10_000)] == list(range(1, writing * 36 + 1))
     store.close()
 
 
@@ -101,10 +102,11 @@ with ReasoningBank.open(sys.argv[1], embedder="hash", namespace="n") as bank:
 """
 
 
-def test_twelve_processes_that_store_one_key_make_one_memory_with_twelve_revisions(
-    path: Path, child: Child, finished: Callable[..., str]
+@pytest.mark.parametrize("count", [3, pytest.param(12, marks=pytest.mark.storm)])
+def test_processes_that_store_one_key_make_one_memory_with_a_revision_of_each(
+    path: Path, child: Child, finished: Callable[..., str], count: int
 ) -> None:
-    processes = [child(SAME_KEY, path, number) for number in range(12)]
+    processes = [child(SAME_KEY, path, number) for number in range(count)]
     for process in processes:
         assert process.stdout.readline() == "ready\n", process.stderr.read()
     for process in processes:
@@ -115,8 +117,8 @@ def test_twelve_processes_that_store_one_key_make_one_memory_with_twelve_revisio
     with opened(path) as bank:
         assert len(bank.list()) == 1
         history = bank.history("the key")
-        assert [revision.revision for revision in history.revisions] == list(range(1, 13))
-        assert {r.content for r in history.revisions} == {f"value of process {n}" for n in range(12)}
+        assert [revision.revision for revision in history.revisions] == list(range(1, count + 1))
+        assert {r.content for r in history.revisions} == {f"value of process {n}" for n in range(count)}
 
 
 REINDEXING = """
@@ -136,9 +138,7 @@ def test_a_reindex_that_is_killed_goes_on_and_another_process_keeps_answering_an
     path: Path, child: Child
 ) -> None:
     with opened(path) as bank:
-        ids = bank.record_many(
-            {"title": f"Note {n}", "content": f"note number {n} about thing{n}"} for n in range(3_000)
-        )
+        ids = bank.record_many({"title": f"Note {n}", "content": f"note number {n} about thing{n}"} for n in range(600))
         bank.search("note")
         other = child(ANSWERING, path)
         assert other.stdout.readline() == "ready\n", other.stderr.read()
@@ -148,17 +148,17 @@ def test_a_reindex_that_is_killed_goes_on_and_another_process_keeps_answering_an
             other.stdin.flush()
             return len(other.stdout.readline().split())
 
-        assert other_finds() == 1_000
-        killed = child(REINDEXING, path, 128, 1_000)
-        killed.communicate(timeout=60)
+        assert other_finds() == 600
+        killed = child(REINDEXING, path, 128, 200)
+        killed.communicate(timeout=600)
         assert killed.returncode == -9
-        assert other_finds() == 1_000
+        assert other_finds() == 600
         assert bank.status().embedder.dimension == 1_024
 
         steps: list[tuple[int, int]] = []
         assert bank.reindex("hash", dimension=128, progress=lambda *step: steps.append(step)).dimension == 128
         assert bank.status().embedder.dimension == 128
-        assert other_finds() == 1_000
+        assert other_finds() == 600
         found = bank.search("note number", floor=0.0, limit=1_000)
         assert found.total_found == len(ids)
         assert found.embedder.startswith("hash/")
@@ -174,7 +174,7 @@ REINDEX_OFTEN = """
 import sys
 from reasoningbank.wiring import ReasoningBank
 with ReasoningBank.open(sys.argv[1], namespace="n") as bank:
-    for number in range(12):
+    for number in range(4):
         bank.reindex("hash", dimension=64 + number)
 print("fine")
 """
@@ -190,7 +190,7 @@ def test_searching_goes_on_while_another_process_reindexes_again_and_again(path:
             assert [m.id for m in bank.search("found in every build", floor=0.0).memories] == [kept.id]
             searches += 1
         assert other.communicate()[0] == "fine\n"
-        assert "/75/" in bank.search("found in every build", floor=0.0).embedder
+        assert "/67/" in bank.search("found in every build", floor=0.0).embedder
 
 
 def test_an_index_that_is_brought_forward_while_another_opens_it_is_not_taken_for_a_foreign_one(

@@ -1,4 +1,4 @@
-"""A thousand secrets through every door, and not a byte of them on the disk."""
+"""Secrets through every door, and not a byte of them on the disk."""
 
 from __future__ import annotations
 
@@ -54,10 +54,9 @@ def draft(canary: Canaries) -> dict[str, object]:
 
 
 def use_every_verb(bank: ReasoningBank, canary: Canaries) -> None:
-    for _ in range(8):
-        bank.record(**draft(canary))
-    bank.record_many([draft(canary) for _ in range(34)])
-    for number in range(10):
+    bank.record(**draft(canary))
+    bank.record_many([draft(canary) for _ in range(2)])
+    for number in range(2):
         kept = bank.store(f"key {number}", canary(), description=canary())
         bank.store(f"key {number}", canary(), tags=[canary()])
         bank.edit(kept.id, title=canary(), content=canary(), metadata={"x": canary()})
@@ -85,7 +84,7 @@ def use_every_verb(bank: ReasoningBank, canary: Canaries) -> None:
 def import_files(folder: Path, canary: Canaries) -> list[Path]:
     folder.mkdir()
     bare = folder / "bare.jsonl"
-    bare.write_text("\n".join(json.dumps(draft(canary)) for _ in range(10)), "utf-8")
+    bare.write_text("\n".join(json.dumps(draft(canary)) for _ in range(2)), "utf-8")
     paper = folder / "paper.jsonl"
     item = f"# Memory Item 1\n## Title T {canary()}\n## Description D {canary()}\n## Content C {canary()}"
     lines = [
@@ -115,7 +114,7 @@ def import_files(folder: Path, canary: Canaries) -> list[Path]:
     return [bare, paper, notes, flow, database]
 
 
-def test_a_thousand_canaries_through_every_door_leave_no_byte(tmp_path, canary):
+def test_canaries_through_every_door_leave_no_byte(tmp_path, canary):
     kept, files = tmp_path / "kept", tmp_path / "files"
     kept.mkdir()
     with ReasoningBank.open(kept / "bank.db", embedder="hash", namespace="n") as bank:
@@ -127,7 +126,7 @@ def test_a_thousand_canaries_through_every_door_leave_no_byte(tmp_path, canary):
         bank.search("anything at all", floor=0.0)
         (kept / "export.jsonl").write_text("\n".join(bank.export_lines()), "utf-8")
         bank.backup(kept / "copy.db")
-        assert len(canary.sung) >= 1_000
+        assert len(canary.sung) >= 100
         assert canary.found_in(kept) == []
         assert bank.verify() == []
     assert canary.found_in(kept) == []

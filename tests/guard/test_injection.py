@@ -100,7 +100,7 @@ def test_half_of_the_poisoned_and_hardly_a_clean_one_is_found() -> None:
 
 
 @pytest.mark.parametrize(("place", "source"), [(place, source) for place, (_, _, source) in enumerate(TELLS)])
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_no_tell_is_passed_over_for_a_word_that_is_missing(place: int, source: str, data: st.DataObject) -> None:
     text = data.draw(st.from_regex(re.compile(source, re.MULTILINE)))
@@ -145,7 +145,7 @@ def plainly(text: str) -> float:
 _FRAGMENTS = sorted({word for text in (*ATTACKS, *ORDINARY, MISSED) for word in text.split()})
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(st.lists(st.one_of(st.sampled_from(_FRAGMENTS), st.text(max_size=12)), max_size=260).map(" ".join))
 def test_the_shortcuts_change_no_score(text: str) -> None:
     assert suspicion(text).score == plainly(text)

@@ -133,7 +133,12 @@ with ReasoningBank.open(sys.argv[1], embedder="hash", namespace="n") as bank:
 
 
 @pytest.mark.parametrize(
-    "last_seen", [500, 1000, 1200], ids=["in the first pages", "later", "before the index is built"]
+    "last_seen",
+    [
+        pytest.param(500, id="in the first pages", marks=pytest.mark.storm),
+        pytest.param(1000, id="later"),
+        pytest.param(1200, id="before the index is built", marks=pytest.mark.storm),
+    ],
 )
 def test_killed_at_work_it_leaves_a_sound_bank_and_running_again_finishes(
     bank, path, planted, maker, child, finished, last_seen

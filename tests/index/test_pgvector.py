@@ -227,7 +227,7 @@ def test_a_look_whose_session_the_server_ends_meanwhile_is_answered_all_the_same
         with postgres.raw() as connection:
             connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE application_name = 'reasoningbank' AND pid <> pg_backend_pid()"
+                "WHERE application_name = 'reasoningbank' AND datname = current_database() AND pid <> pg_backend_pid()"
             )
         found = halves.joined.search(begun)
     assert (found.ids, found.cosine.tolist()) == (expected.ids, expected.cosine.tolist())

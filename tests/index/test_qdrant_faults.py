@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,7 +28,9 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import BankError, BankFull, BankReadOnly, BankUnavailable, InvalidInput
 from reasoningbank.index.qdrant import collection
 from reasoningbank.ports import Halves
+from reasoningbank.recall import two_halves
 from reasoningbank.wiring import index_or_words
+from tests.conftest import Clock
 from tests.contract.index_engines import IDENTITY, NAME, open_builds
 from tests.contract.test_halves import a_memory, fill
 from tests.serve.test_workers import until
@@ -276,20 +279,25 @@ def test_what_somebody_spoils_is_built_anew_by_itself(
             assert_alike(answers(bank), expected)
 
 
+@pytest.mark.parametrize("an_answer_takes_s", [0.0, 2.0])
 def test_what_is_wiped_right_after_a_search_is_noticed_by_the_next(
     path: Path,
     qdrant: EdgeServer,
     expected: Any,
     collections: Callable[[], list[str]],
     monkeypatch: pytest.MonkeyPatch,
+    clock: Clock,
+    an_answer_takes_s: float,
 ) -> None:
     # However soon that comes: what was asked of the collection a moment ago counts for as long as this test takes.
     monkeypatch.setattr(collection, "REMEMBERED_S", 3_600.0)
+    monkeypatch.setattr(two_halves, "time", SimpleNamespace(monotonic=clock))
     with open_bank(path, qdrant.url) as bank:
         record_all(bank)
         assert_alike(answers(bank), expected)
         wipe_it(qdrant, collections()[0])
-        assert_alike(answers(bank), expected)
+        with intercepted(qdrant, lambda *_: clock.forward(seconds=an_answer_takes_s)):
+            assert_alike(answers(bank), expected)
 
 
 # ---------------------------------------------------------------- killed
@@ -297,6 +305,7 @@ def test_what_is_wiped_right_after_a_search_is_noticed_by_the_next(
 FOLLOW = """
 import sys
 from reasoningbank import ReasoningBank
+sys.stdin.readline()
 with ReasoningBank.open(sys.argv[1]) as bank:
     bank.catch_up()
 """
@@ -328,6 +337,8 @@ def test_a_follower_killed_half_way_is_caught_up_with_to_equal(
                 began.set()
 
     with intercepted(qdrant, kill):
+        process.stdin.write("\n")
+        process.stdin.flush()
         assert began.wait(300.0)
     with open_bank(path, qdrant.url) as bank:
         assert bank.catch_up()

@@ -107,7 +107,9 @@ def test_when_nobody_says_what_was_used_what_stood_first_counts_most(bank: Reaso
     }
 
 
-@pytest.mark.parametrize("rate", [0.15, 0.5, 0.85])
+@pytest.mark.parametrize(
+    "rate", [0.15, pytest.param(0.5, marks=pytest.mark.storm), pytest.param(0.85, marks=pytest.mark.storm)]
+)
 def test_a_bystander_that_makes_no_difference_ends_near_one_half_on_any_kind_of_task(
     bank: ReasoningBank, lesson: str, rate: float
 ) -> None:

@@ -112,7 +112,7 @@ def test_the_example_runs_offline(tmp_path: Path) -> None:
         [sys.executable, ROOT / "examples" / "loop.py", tmp_path / "bank.db"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -97,7 +97,7 @@ def test_no_more_run_at_once_than_allowed(bank) -> None:
         with lock:
             running += 1
             most = max(most, running)
-        gate.wait(60)
+        gate.wait(600)
         with lock:
             running -= 1
         return "x"
@@ -128,7 +128,7 @@ def test_called_off_runs_end_and_finished_ones_count(bank) -> None:
             return acted("first", 1.0)
         cancel.set()
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         except asyncio.CancelledError:
             cancelled.set()
             raise
@@ -137,7 +137,7 @@ def test_called_off_runs_end_and_finished_ones_count(bank) -> None:
     scaled = bank.scale(agent, "t", k=4, at_once=1, cancel=cancel)
     assert scaled.answer == "first"
     assert [run.error for run in scaled.runs] == ["", *["It was called off."] * 3]
-    assert cancelled.wait(60)
+    assert cancelled.wait(600)
 
 
 def test_a_run_that_takes_too_long_is_left_behind(bank) -> None:
@@ -146,13 +146,13 @@ def test_a_run_that_takes_too_long_is_left_behind(bank) -> None:
 
     def agent(task: str, advice: str) -> Acted:
         if next(calls) == 0:
-            release.wait(60)
+            release.wait(600)
         return acted("quick", 1.0)
 
-    scaled = bank.scale(agent, "t", k=2, timeout_s=2)
+    scaled = bank.scale(agent, "t", k=2, timeout_s=5)
     release.set()
     assert scaled.answer == "quick"
-    assert [run.error for run in scaled.runs] == ["It took longer than 2 s.", ""]
+    assert [run.error for run in scaled.runs] == ["It took longer than 5 s.", ""]
 
 
 def test_without_verdicts_the_run_with_fewer_errors_counts(bank, numbered) -> None:

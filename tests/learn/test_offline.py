@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reasoningbank.core.learning import (
@@ -234,7 +234,6 @@ nasty = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=60)
 @given(
     st.lists(st.tuples(nasty, nasty), max_size=8), st.lists(nasty, max_size=4), st.sampled_from(list(VerdictOutcome))
 )

@@ -135,7 +135,7 @@ def test_a_slow_server_is_left(endpoint, client, chat) -> None:
     released = threading.Event()
 
     def slow(_: object):
-        released.wait(10)
+        released.wait(600)
         return 200, chat("late")
 
     endpoint.answer = slow

@@ -161,7 +161,7 @@ def test_several_who_are_refused_at_once_are_all_answered(endpoint, chat) -> Non
 
     def fussy(body: dict[str, Any]) -> tuple[int, bytes]:
         if "temperature" in body:
-            together.wait(30)
+            together.wait(600)
             return REFUSALS["named"]("temperature")
         return 200, chat("Hello.")
 
@@ -194,7 +194,7 @@ def test_no_more_requests_are_under_way_than_is_allowed(endpoint, chat) -> None:
             most[0] = max(most[0], now[0])
             if now[0] == 2:
                 two.set()
-        two.wait(10)
+        two.wait(600)
         with lock:
             now[0] -= 1
         return 200, chat("Hello.")

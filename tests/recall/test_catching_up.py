@@ -124,7 +124,7 @@ def test_a_process_that_is_killed_while_it_makes_vectors_loses_nothing_and_the_n
         exported = tmp_path / "all.jsonl"
         exported.write_text("".join(f"{line.rstrip()}\n" for line in bank.export_lines()), encoding="utf-8")
     killed = child(IMPORTING, path, exported)
-    out, _ = killed.communicate(timeout=60)
+    out, _ = killed.communicate(timeout=600)
     assert (killed.returncode, out) == (-9, "acknowledged\n")
     with ReasoningBank.open(path, namespace="n", embedder="hash") as bank:
         assert 0 < bank.index_lag() < 1_501, "what was done stays done"

@@ -7,8 +7,6 @@ import json
 import os
 import signal
 import ssl
-import subprocess
-import sys
 import threading
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -19,12 +17,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-import reasoningbank
 from reasoningbank import ReasoningBank
 from reasoningbank.core.types import Memory
+from tests import forked
 from tests.serve.conftest import Api
-
-SOURCE = Path(reasoningbank.__file__).parent.parent
 
 
 @pytest.fixture
@@ -33,23 +29,8 @@ def start(path):
     running = []
 
     def begin(*options: str, port: str = "0"):
-        command = [
-            sys.executable,
-            "-m",
-            "reasoningbank",
-            "--json",
-            "--bank",
-            str(path),
-            "--namespace",
-            "n",
-            "serve",
-            "--port",
-            port,
-        ]
-        environment = {**os.environ, "PYTHONPATH": str(SOURCE), "REASONINGBANK_EMBEDDER": "hash"}
-        process = subprocess.Popen(
-            [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-        )
+        words = ("-m", "reasoningbank", "--json", "--bank", str(path), "--namespace", "n", "serve", "--port", port)
+        process = forked.python(*words, *options, text=True, REASONINGBANK_EMBEDDER="hash")
         running.append(process)
         lines = []
         while "}\n" not in lines:

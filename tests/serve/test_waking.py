@@ -61,7 +61,7 @@ def test_an_idle_server_indexes_what_another_process_commits_without_looking(ind
             assert indexing.context.store.head() > before
             until(lambda: indexing.index_lag() == 0)
         # The server ends that connection, and meanwhile something is committed: it is heard of all the same.
-        (lost,) = listeners(postgres)
+        (lost,) = until(lambda: listeners(postgres))
         with postgres.raw("postgres") as admin:
             admin.execute("SELECT pg_terminate_backend(%s, 10000)", (lost,))
         write(writer, "figs")
@@ -88,7 +88,7 @@ def test_a_connection_that_keeps_silent_is_made_again(postgres, postgres_url, tm
         until(lambda: heard)
         proxy.to_client = lambda _: b""
         other.record(title="While nothing came through", content="Nobody was told.")
-        (silent,) = listeners(postgres)
+        (silent,) = until(lambda: listeners(postgres))
         until(lambda: silent not in listeners(postgres))
         del heard[:]
         proxy.to_client = bytes

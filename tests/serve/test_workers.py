@@ -21,11 +21,12 @@ from tests.serve.test_process import start  # noqa: F401 - a fixture
 pytestmark = pytest.mark.usefixtures("looks_often")
 
 
-def until(true: Callable[[], Any], within_s: float = 60.0) -> Any:
-    """What `true` gives once it gives something. Each look is a request or a query, so this does not spin."""
+def until(true: Callable[[], Any], within_s: float = 300.0) -> Any:
+    """What `true` gives once it gives something. Between two looks a server is at rest: only then does it tidy up."""
     end = time.monotonic() + within_s
     while not (found := true()):
         assert time.monotonic() < end, "it did not come about in time"
+        time.sleep(0.02)
     return found
 
 

@@ -38,9 +38,12 @@ def find_candidates(index: Index, probe: Probe, follower: Follower) -> Candidate
     if index.fused is not None:
         return index.fused.search(probe)
     found = gather_candidates(index.halves, probe, follower)
-    if not found.ids and not probe.where.tags and index.halves.words.position.applied < index.position.applied:
-        # Positions are remembered for a moment: nothing may be said to be there only because it was.
-        raise BankDamaged("It was removed, or begun anew, a moment ago.")
+    if not found.ids and not probe.where.tags:
+        # Positions are remembered for a moment: nothing may be said to be there only because it was. And what the
+        # search went by counts, though the index may have been asked again since.
+        seen = follower.seen_position() or index.position
+        if index.halves.words.position.applied < max(seen.applied, index.position.applied):
+            raise BankDamaged("It was removed, or begun anew, a moment ago.")
     return found
 
 

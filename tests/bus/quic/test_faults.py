@@ -244,7 +244,7 @@ asyncio.run(main(int(sys.argv[1]), sys.argv[2]))
 def test_a_peer_that_is_killed_in_the_middle_is_missed_by_nobody_and_may_come_again() -> None:
     async def scene() -> None:
         seed = SigningKey.generate().seed.hex()
-        limits = TransportLimits(idle_seconds=20)
+        limits = TransportLimits(idle_seconds=60, flush_seconds=0.1)
         async with running(limits=limits) as one, running(listen=False) as honest:
             await honest.endpoint.dial(one.where, one.public)
             for life in range(2):

@@ -9,12 +9,18 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.types import Edge, Signal
+from reasoningbank.learn.consolidate import applying
 
-PAIRS = 150
+PAIRS = 30
+PER_UNIT = 10
+"""Acts of one transaction here: fewer than the pairs, so that a run is parted."""
 
 KILLED = """
 import os, signal, sys
 from reasoningbank import ReasoningBank
+from reasoningbank.learn.consolidate import applying
+
+applying.ACTS_PER_UNIT = int(sys.argv[3])
 
 def die(done, total):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -31,7 +37,7 @@ with ReasoningBank.open(sys.argv[1], embedder="hash", namespace="n") as bank:
             done.append(1)
             return ready(*given)
         undoing._undo_unit = once
-        bank.upkeep.undo(sys.argv[3])
+        bank.upkeep.undo(sys.argv[4])
     else:
         bank.consolidate(progress=die)
 """
@@ -50,8 +56,9 @@ with ReasoningBank.open(sys.argv[1], embedder="hash", namespace="n") as bank:
 
 
 @pytest.fixture
-def doubled(path):
+def doubled(path, monkeypatch):
     """A bank of pairs that say the same, one of each with evidence."""
+    monkeypatch.setattr(applying, "ACTS_PER_UNIT", PER_UNIT)
     with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
         words = [f"{a}{b}" for a in "bcdfghjklm" for b in ("arnot", "elgit", "indov", "olpek", "umzat")]
         drafts = []
@@ -79,8 +86,8 @@ def everything(bank: ReasoningBank) -> tuple[int, int]:
 
 
 def test_a_kill_between_two_units_leaves_a_sound_bank_and_another_run_finishes(doubled, child):
-    dying = child(KILLED, doubled, "run")
-    dying.communicate(timeout=60)
+    dying = child(KILLED, doubled, "run", PER_UNIT)
+    dying.communicate(timeout=600)
     assert dying.returncode == -signal.SIGKILL
     with ReasoningBank.open(doubled, embedder="hash", namespace="n") as bank:
         assert bank.verify() == []
@@ -99,8 +106,8 @@ def test_a_kill_between_two_units_leaves_a_sound_bank_and_another_run_finishes(d
 def test_an_undoing_that_was_killed_is_finished_by_another(doubled, child):
     with ReasoningBank.open(doubled, embedder="hash", namespace="n") as bank:
         run = bank.consolidate().run
-    dying = child(KILLED, doubled, "undo", run)
-    dying.communicate(timeout=60)
+    dying = child(KILLED, doubled, "undo", PER_UNIT, run)
+    dying.communicate(timeout=600)
     assert dying.returncode == -signal.SIGKILL
     with ReasoningBank.open(doubled, embedder="hash", namespace="n") as bank:
         assert 0 < tally(bank)["superseded"] < PAIRS
@@ -118,7 +125,7 @@ def test_two_runs_at_once_do_nothing_twice(doubled, child):
         racer.stdin.flush()
     applied = 0
     for racer in racers:
-        out, err = racer.communicate(timeout=120)
+        out, err = racer.communicate(timeout=600)
         assert racer.returncode == 0, err
         applied += int(out.split()[0])
     with ReasoningBank.open(doubled, embedder="hash", namespace="n") as bank:

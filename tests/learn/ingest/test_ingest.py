@@ -278,7 +278,7 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(json_values, min_size=1, max_size=4), st.sampled_from(FORMATS))
 def test_no_contents_break_a_reader(tmp_path: Path, values: list[Any], layout: str) -> None:
     path = lines(tmp_path / "a.jsonl", values, torn='{"torn')

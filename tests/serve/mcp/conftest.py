@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import os
 import queue
 import socket
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -19,6 +17,7 @@ import reasoningbank
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
+from tests import forked
 
 SOURCE = Path(reasoningbank.__file__).parents[1]
 WAIT_S = 60.0
@@ -29,13 +28,7 @@ class StdioClient:
     """A process of the server, and nothing between it and the test but lines. Every wait is bounded."""
 
     def __init__(self, *words: str, python: tuple[str, ...] = ("-m", "reasoningbank"), **environment: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, *python, *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(SOURCE), "REASONINGBANK_EMBEDDER": "hash", **environment},
-        )
+        self.process = forked.python(*python, *words, **{"REASONINGBANK_EMBEDDER": "hash", **environment})
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._errors: list[bytes] = []
         self._next = 0

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +12,9 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from .conftest import MODERN, SOURCE, WAIT_S
+from tests import forked
+
+from .conftest import MODERN, WAIT_S
 
 LESSON = {"title": "A title", "description": "When", "content": "Do this", "outcome": "success"}
 
@@ -30,32 +29,14 @@ def repository(folder: Path, remote: str) -> Path:
 @pytest.fixture
 def serve(tmp_path) -> Iterator:
     """`serve(*words)` starts a server that stands in a repository of its own; gives its address."""
-    running: list[subprocess.Popen] = []
+    running = []
 
     def start(*words: str) -> str:
         home = repository(tmp_path / "servers", "acme/server")
-        hidden = ("REASONINGBANK_NAMESPACE", "REASONINGBANK_BANK")
-        environment = {name: value for name, value in os.environ.items() if name not in hidden}
-        process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "reasoningbank",
-                "--bank",
-                str(tmp_path / "bank.db"),
-                *words,
-                "serve",
-                "--port",
-                "0",
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=home,
-            text=True,
-            env={**environment, "PYTHONPATH": str(SOURCE), "REASONINGBANK_EMBEDDER": "hash"},
-        )
+        command = ("-m", "reasoningbank", "--bank", str(tmp_path / "bank.db"), *words, "serve", "--port", "0")
+        process = forked.python(*command, cwd=home, text=True, REASONINGBANK_EMBEDDER="hash")
         running.append(process)
-        for line in process.stdout:
+        for line in process.stderr:
             found = re.search(r"http://\S+/mcp", line)
             if found:
                 return found[0]

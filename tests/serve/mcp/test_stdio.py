@@ -14,7 +14,7 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.guard.scrubbing import allowing
 
-from .conftest import HELLO, WAIT_S, StdioClient
+from .conftest import HELLO, WAIT_S
 
 LESSON = {
     "title": "Wrap errors with context",
@@ -276,12 +276,10 @@ def test_a_missing_extra_is_named(tmp_path):
         "from reasoningbank.cli.main import main\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )
-    client = StdioClient("--bank", str(tmp_path / "b.db"), "serve", "--mcp", python=("-c", code))
-    try:
-        assert client.ended() == 8
-        assert "pip install 'reasoningbank[mcp]'" in client.errors
-    finally:
-        client.close()
+    command = [sys.executable, "-c", code, "--bank", str(tmp_path / "b.db"), "serve", "--mcp"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S)
+    assert done.returncode == 8
+    assert "pip install 'reasoningbank[mcp]'" in done.stderr
     assert not (tmp_path / "b.db").exists()
 
 
