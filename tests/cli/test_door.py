@@ -169,6 +169,34 @@ def test_what_a_command_does_is_done_though_nobody_can_be_told(rb, memory, tmp_p
 
 @posix
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_much_output_that_is_lost_before_there_is_talk_is_a_failure_too(capsys, user, monkeypatch):
+    with Path("/dev/full").open("w") as full, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", full)
+        assert main(["install", "opencode"]) == 1
+    said = capsys.readouterr().err
+    assert "opencode.json created" in said
+    assert "error: the output could not be written: No space left on device" in said
+    assert (user / ".config" / "opencode" / "opencode.json").exists()
+
+
+@posix
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(("out", "reason"), [("> /dev/full", "No space left on device"), (">&-", "it is closed")])
+def test_a_server_on_standard_output_says_that_its_answers_are_lost(tmp_path, out, reason):
+    greeting = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    lines = tmp_path / "in.jsonl"
+    lines.write_text(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": greeting}) + "\n")
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m reasoningbank serve --mcp < "$1" {out}', sys.executable, str(lines)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stderr == f"error: the output could not be written: {reason}. What was stored stays stored.\n"
+
+
+@posix
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_talk_that_nobody_can_hear_costs_no_data(memory):
     words = '"$0" -m reasoningbank store other "Ask before a payment is sent again." 2> /dev/full'
     done = subprocess.run(["sh", "-c", words, sys.executable], capture_output=True, text=True)
@@ -248,6 +276,50 @@ def test_no_encoding_makes_it_fail_and_json_stays_json(rb, locale):
 
 
 @posix
+def test_without_a_home_folder_a_sentence_says_what_to_set_and_a_named_folder_is_enough(spawn, tmp_path):
+    # As where a user has no line in the list of users: nothing says what `~` is.
+    homeless = {"HOME": "~", "REASONINGBANK_HOME": "", "XDG_DATA_HOME": ""}
+    for words in (("store", "k", "v"), ("list",), ("install", "claude-code")):
+        result = spawn(*words, **homeless)
+        assert (result.code, result.out) == (2, "")
+        assert result.err == ("error: This user has no home folder: set HOME, or REASONINGBANK_HOME for the bank.\n"), (
+            words
+        )
+    event = {"hook_event_name": "Stop", "session_id": "s", "cwd": str(tmp_path / "work"), "transcript_path": "t.jsonl"}
+    assert spawn("hook", "claude-code", stdin=json.dumps(event).encode(), **homeless).code == 0
+    assert not list((tmp_path / "work").iterdir()), "a folder named ~ was made"
+    named = {**homeless, "REASONINGBANK_HOME": str(tmp_path / "named")}
+    assert spawn("store", "k", "v", **named).code == 0
+    examined = spawn("doctor", **named)
+    assert (examined.code, "agents       This user has no home folder" in examined.out) == (0, True), examined
+
+
+@posix
+@pytest.mark.parametrize("name", [b"lat\xfcn", "f\u00fcr mich 100%".encode()], ids=["no UTF-8", "UTF-8"])
+def test_a_bank_lies_in_any_folder_whatever_the_locale_says(tmp_path, name):
+    home = tmp_path / os.fsdecode(name)
+    try:
+        home.mkdir()
+    except OSError:
+        pytest.skip("this file system has no such names")
+    bare = {"PATH": os.environ["PATH"], "PYTHONPATH": os.environ["PYTHONPATH"], "HOME": str(home)}
+    bare |= {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+    def run(*words: str) -> str:
+        done = subprocess.run([sys.executable, "-m", "reasoningbank", *words], capture_output=True, env=bare, cwd=home)
+        assert (done.returncode, b"error" in done.stderr) == (0, False), done.stderr
+        return done.stdout.decode("ascii")
+
+    run("store", "retry", "Retry a GET that timed out.")
+    assert "timed out" in run("query", "what about a GET that timed out?")
+    run("backup", "copy.db")
+    run("delete", "retry", "--erase", "--yes")
+    run("recover", "copy.db", "--yes")
+    assert "timed out" in run("get", "retry")
+    assert "writable" in run("doctor")
+    run("verify")
+
+
 def test_bytes_that_are_no_text_are_a_misuse(memory):
     for words in ([b"get", b"\xff"], [b"store", b"k\xff", b"v", b"--json"]):
         done = subprocess.run(

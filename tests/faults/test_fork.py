@@ -256,7 +256,7 @@ def connecting():
 bank = opened()
 write(bank)
 with bank.context.store.read(bank.tenant):
-    connections.connect = lambda name, flags=None: Slow(name, flags=flags)
+    connections.connect = lambda uri, flags: Slow(uri, flags=flags | apsw.SQLITE_OPEN_URI)
     thread = threading.Thread(target=connecting)
     thread.start()
     assert inside.wait(600)

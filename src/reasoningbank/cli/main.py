@@ -44,7 +44,7 @@ def _run_guarded(argv: Sequence[str]) -> int:
     terminal = Terminal.of_process(as_json="--json" in own_words)
     try:
         code = run(words, terminal)
-        terminal.out.flush()
+        terminal.finish()
     except BrokenPipeError:
         _abandon(terminal.out)
         return PIPE_CLOSED
@@ -154,7 +154,7 @@ def _memory(rest: list[str], terminal: Terminal) -> int:
 
 def _fail(terminal: Terminal, error: Exception, message: str, code: int) -> int:
     try:
-        terminal.out.flush()
+        terminal.finish()
     except OSError as unwritten:
         _abandon(terminal.out)
         if isinstance(error, OSError):

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from reasoningbank.cli import plain
-from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.frozen import dataclass, field
 from reasoningbank.core.ids import ending, is_own
 
 NARROWEST = 40
@@ -33,6 +33,8 @@ class Terminal:
     err_live: bool = False
     """True when a person watches the talk, so that a progress bar makes sense."""
     unicode: bool = True
+    unwritten: list[OSError] = field(default_factory=list)
+    """Why output is lost for good that somebody waits for, where nothing is left to be written again."""
 
     @classmethod
     def of_process(cls, *, as_json: bool) -> Terminal:
@@ -107,13 +109,21 @@ class Terminal:
         self.out.flush()
         buffer.writelines(line.encode("utf-8", "replace") + b"\n" for line in lines)
 
+    def finish(self) -> None:
+        """Write what waits; raise where any output of the command was not taken."""
+        self.out.flush()
+        if self.unwritten:
+            raise self.unwritten[0]
+
     # ------------------------------------------------------------ talk
 
     def tell(self, text: str) -> None:
         """Talk: what was done, what to do next, what is wrong. Where it cannot be written, the work goes on."""
-        # What the output does not take stays in its buffer, and the end of the command says so.
-        with suppress(OSError):
+        try:
             self.out.flush()
+        except OSError as error:
+            # A buffer drops what is larger than itself: nothing else would say so at the end of the command.
+            self.unwritten.append(error)
         with suppress(OSError):
             self.err.write(self._fit("\n".join(plain.wrap(text, self.width))) + "\n")
             self.err.flush()

@@ -64,7 +64,8 @@ def open_file(path: Path) -> apsw.Connection:
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_MODE))
             sync_folder(path.parent)
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
+        connection = apsw.Connection(path.absolute().as_uri(), flags=flags)
         with OnError(lambda _: connection.close()):
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
             _bring_up_to_date(connection, path)

@@ -99,12 +99,15 @@ def _on_the_bus(found: OpenedBank, listen: str | None, public: str | None) -> It
 
 
 def _serve_mcp(args: Namespace, terminal: Terminal) -> int:
-    del terminal  # Standard output belongs to the protocol.
     from reasoningbank.serve.mcp import stdio
 
     stdio.require_sdk()
     with open_bank(args, create=True) as found, _listening_for_hooks(found, after_s=GREETED_BY_S):
-        stdio.serve(found.bank, workers=_workers(args, found) > 0)
+        try:
+            # Standard output belongs to the protocol.
+            stdio.serve(found.bank, workers=_workers(args, found) > 0)
+        except OSError as error:
+            terminal.unwritten.append(error)
     return 0
 
 

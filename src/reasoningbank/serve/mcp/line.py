@@ -72,7 +72,10 @@ class StdioLine:
         return 0.0 if self._in_flight or self._unwritten else time.monotonic() - self._touched_at
 
     def close(self) -> None:
+        """Raise where answers were lost, unless it was the client that no longer reads."""
         self._pipe.close()
+        if self._pipe.failure is not None and not isinstance(self._pipe.failure, BrokenPipeError):
+            raise self._pipe.failure
 
     # ------------------------------------------------------------ reading
 

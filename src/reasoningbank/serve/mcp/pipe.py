@@ -24,7 +24,8 @@ class Pipe:
         self._outgoing = outgoing
         self._on_broken = on_broken
         self._waiting: SimpleQueue[tuple[bytes, Callable[[], None]] | None] = SimpleQueue()
-        self._broken = False
+        self.failure: OSError | None = None
+        """Why nothing more is written."""
         self._writer = threading.Thread(target=self._write, name="reasoningbank-mcp-writer", daemon=True)
         self._writer.start()
 
@@ -68,11 +69,11 @@ class Pipe:
     def _write(self) -> None:
         while (entry := self._waiting.get()) is not None:
             line, written = entry
-            if not self._broken:
+            if self.failure is None:
                 try:
                     _write_all(self._outgoing, line + b"\n")
-                except OSError:
-                    self._broken = True
+                except OSError as error:
+                    self.failure = error
                     self._on_broken()
             written()
 

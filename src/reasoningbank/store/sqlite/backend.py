@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.wording import size
@@ -106,8 +105,8 @@ def _quick_check(path: Path) -> list[str]:
 
     # In a folder that cannot be written SQLite cannot make its log's index, and nobody else can write either.
     fixed = not os.access(path.parent, os.W_OK) and not Path(f"{path}-shm").exists()
-    name = f"file:{quote(str(path))}{'?immutable=1' if fixed else ''}"
-    connection = apsw.Connection(name, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    uri = f"{path.absolute().as_uri()}{'?immutable=1' if fixed else ''}"
+    connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     try:
         connection.set_busy_timeout(_BUSY_MS)
         return [str(line) for (line,) in connection.execute("PRAGMA quick_check(5)")]

@@ -7,9 +7,11 @@ one that only reads, each statement, its rows being fetched some at a time.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -73,9 +75,24 @@ def make_writing_cursor(connection: apsw.Connection) -> apsw.Cursor:
     return apsw.Cursor(connection)
 
 
-def connect(name: str, flags: int | None = None) -> apsw.Connection:
+def connect(uri: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:
+    """A file by its URI, which can say any name: as text a name must be UTF-8, and that of a folder need not be."""
     with unforked():
-        return apsw.Connection(name) if flags is None else apsw.Connection(name, flags=flags)
+        return apsw.Connection(uri, flags=flags | apsw.SQLITE_OPEN_URI)
+
+
+def open_raw(path: Path) -> apsw.VFSFile:
+    """A bank's file as it lies on the disk, read through SQLite's own file layer, which takes no name but UTF-8."""
+    flags = [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0]
+    try:
+        return apsw.VFSFile("", os.fsencode(path).decode(), flags)
+    except UnicodeDecodeError:
+        # Only Linux has such names, and another one for every folder that is open.
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            return apsw.VFSFile("", f"/proc/self/fd/{folder}/{path.name}", flags)
+        finally:
+            os.close(folder)
 
 
 def close(connection: apsw.Connection) -> None:

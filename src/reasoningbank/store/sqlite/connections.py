@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 from weakref import WeakSet
 
 import apsw
@@ -51,7 +50,6 @@ WRITER_CACHE_KIB = 16_384
 IDLE_READERS = 4
 """Shared by the banks that a process has open: each may keep one, whose files stay open."""
 _OPENINGS = 5
-_URI_FLAGS = apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_CREATE
 
 
 class Connections:
@@ -128,7 +126,7 @@ class Connections:
 
     def _connect(self) -> apsw.Connection:
         with forking.unforked():
-            connection = connect(*self._name_and_flags())
+            connection = connect(*self._uri_and_flags())
             self._made.add(connection)
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
             connection.execute(f"PRAGMA synchronous = {self._durability}")
@@ -137,15 +135,15 @@ class Connections:
             connection.cursor_factory = UnforkedCursor
         return connection
 
-    def _name_and_flags(self) -> tuple[str, int]:
+    def _uri_and_flags(self) -> tuple[str, int]:
         if self._path == MEMORY:
-            return self._memory_name, _URI_FLAGS | apsw.SQLITE_OPEN_READWRITE
+            return self._memory_name, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         if self.read_only:
             suffix = "?immutable=1" if self._immutable else ""
-            return f"file:{quote(str(self._place))}{suffix}", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+            return f"{self._place.as_uri()}{suffix}", apsw.SQLITE_OPEN_READONLY
         # Only the first of all makes a file: where one was taken away, an empty one would take its place.
         create = 0 if self._inodes[0] else apsw.SQLITE_OPEN_CREATE
-        return str(self._place), apsw.SQLITE_OPEN_READWRITE | create
+        return self._place.as_uri(), apsw.SQLITE_OPEN_READWRITE | create
 
     def _connect_writer(self) -> apsw.Connection:
         connection = self._connect()

@@ -43,7 +43,7 @@ def copy_to(source: apsw.Connection, target: Path, progress: Progress | None) ->
 
 def fill(partial: Path, source: apsw.Connection, progress: Progress | None) -> None:
     """All that a bank holds, with a stamp that no log knows."""
-    copy = connect(str(partial))
+    copy = connect(partial.absolute().as_uri())
     try:
         # Inside a read transaction the source stands still, so that busy writers cannot make the copy start over.
         source.execute("BEGIN")

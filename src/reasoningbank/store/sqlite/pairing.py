@@ -11,10 +11,9 @@ import os
 from contextlib import closing, suppress
 from pathlib import Path
 
-import apsw
-
 from reasoningbank.core.errors import BankReplaced
 from reasoningbank.store.sqlite.acknowledged import AcknowledgedNote
+from reasoningbank.store.sqlite.calls import open_raw
 from reasoningbank.store.sqlite.stamps import FRAME_HEADER_BYTES, LOG_HEADER_BYTES, NOTHING, Log, Stamp, stamp_in
 
 _LOOKS = 5
@@ -25,7 +24,7 @@ class _File:
     """A bank's file as it lies on the disk, without its log."""
 
     def __init__(self, place: Path) -> None:
-        self._file = apsw.VFSFile("", str(place), [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
+        self._file = open_raw(place)
         # SQLite calls a file of one byte empty.
         self.size = place.stat().st_size
 

@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import quote
 
 import apsw
 
@@ -22,6 +21,7 @@ from reasoningbank.files import sync_folder
 from reasoningbank.location import file_location
 from reasoningbank.ports import Contents, Recovered
 from reasoningbank.store.sqlite.acknowledged import note_beside
+from reasoningbank.store.sqlite.calls import connect
 from reasoningbank.store.sqlite.copying import Progress, fill, passing_file
 from reasoningbank.store.sqlite.durable import sync_file
 from reasoningbank.store.sqlite.error_mapping import NAMED, faults_named, translate
@@ -97,9 +97,9 @@ def _stage(
         if lines != ["ok"]:
             raise BankDamaged(f"The backup {backup} is damaged ({lines[0]}). Nothing was changed: use another one.")
         fill(staged, source, progress)
-    with faults_named(str(staged)), closing(apsw.Connection(str(staged))) as copy:
+    with faults_named(str(staged)), closing(connect(staged.absolute().as_uri())) as copy:
         bring_up_to_date(copy, str(staged), read_only=False)
-        found = list(damage_in(copy))
+        found = list(damage_in(copy, str(staged)))
         if found:
             named = "; ".join(" ".join(filter(None, (d.kind, d.id, d.problem))) for d in found[:_MOST_NAMED])
             raise BankDamaged(
@@ -119,9 +119,7 @@ def _read_only(path: Path) -> apsw.Connection:
     # Without a log, and without anybody there who might write one, SQLite need not leave files of its own beside it.
     quiet = not log_bytes(path) and not Path(f"{path}-shm").exists()
     fixed = "?immutable=1" if quiet or not os.access(path.parent, os.W_OK) else ""
-    connection = apsw.Connection(
-        f"file:{quote(str(path.absolute()))}{fixed}", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    )
+    connection = connect(f"{path.absolute().as_uri()}{fixed}", apsw.SQLITE_OPEN_READONLY)
     connection.set_busy_timeout(_BUSY_MS)
     return connection
 
@@ -147,7 +145,7 @@ def _present(place: Path, *, settle: bool) -> tuple[Contents | None, str]:
     try:
         if hasattr(os, "pread"):
             check_pair(place)
-        with closing(_read_only(place) if not settle else apsw.Connection(str(place))) as connection:
+        with closing(_read_only(place) if not settle else connect(place.absolute().as_uri())) as connection:
             connection.set_busy_timeout(_BUSY_MS)
             if not settle:
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)

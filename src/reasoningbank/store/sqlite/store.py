@@ -285,7 +285,7 @@ class SqliteEngine:
         from reasoningbank.store.sqlite.verify_backup import damage_in
 
         with self._borrow() as connection:
-            return list(damage_in(connection))
+            return list(damage_in(connection, self._path))
 
     def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
         from reasoningbank.store.sqlite.copying import copy_to

@@ -16,7 +16,7 @@ from reasoningbank.store.sqlite import statements
 from reasoningbank.store.sqlite.error_mapping import NAMED, faults_named
 
 
-def damage_in(connection: apsw.Connection) -> Iterator[Damage]:
+def damage_in(connection: apsw.Connection, location: str) -> Iterator[Damage]:
     """Pages by SQLite's own check, rows by their content hashes, the feed by the records that it names, what says how
     far memories are believed by itself, tokens by their hashes.
     """
@@ -30,12 +30,12 @@ def damage_in(connection: apsw.Connection) -> Iterator[Damage]:
         for table in filter(None, (coding.table, coding.earlier)):
             yield from _damaged_rows(connection, coding, table.name)
     yield from _missing_changes(connection)
-    yield from find_inconsistencies(partial(_scan, connection))
+    yield from find_inconsistencies(partial(_scan, connection, location))
 
 
-def _scan(connection: apsw.Connection, selection: Selection) -> Any:
+def _scan(connection: apsw.Connection, location: str, selection: Selection) -> Any:
     sql, values = statements.select(selection, None)
-    with faults_named(str(connection.filename)):
+    with faults_named(location):
         try:
             return connection.execute(sql, values).fetchall()
         except UnicodeDecodeError:

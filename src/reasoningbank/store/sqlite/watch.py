@@ -19,6 +19,7 @@ import apsw
 
 from reasoningbank.core.errors import BankReplaced
 from reasoningbank.store.sqlite.acknowledged import note_head, note_stamp, read_stamp
+from reasoningbank.store.sqlite.calls import open_raw
 from reasoningbank.store.sqlite.stamps import (
     FRAME_HEADER_BYTES,
     LOG_HEADER_BYTES,
@@ -59,7 +60,7 @@ class FileWatch:
         self._page_bytes = int(observer.pragma("page_size"))
         self._folder = str(place.parent)
         self._log_file = os.open(f"{place}-wal", os.O_RDONLY | os.O_CLOEXEC)
-        self._file = apsw.VFSFile("", str(place), [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
+        self._file = open_raw(place)
         self._size = 0
         self._folder_changed = (0, 0)
         self._settled = False
