@@ -276,6 +276,25 @@ def test_no_encoding_makes_it_fail_and_json_stays_json(rb, locale):
 
 
 @posix
+def test_without_a_home_folder_a_sentence_says_what_to_set_and_a_named_folder_is_enough(spawn, tmp_path):
+    # As where a user has no line in the list of users: nothing says what `~` is.
+    homeless = {"HOME": "~", "REASONINGBANK_HOME": "", "XDG_DATA_HOME": ""}
+    for words in (("store", "k", "v"), ("list",), ("install", "claude-code")):
+        result = spawn(*words, **homeless)
+        assert (result.code, result.out) == (2, "")
+        assert result.err == ("error: This user has no home folder: set HOME, or REASONINGBANK_HOME for the bank.\n"), (
+            words
+        )
+    event = {"hook_event_name": "Stop", "session_id": "s", "cwd": str(tmp_path / "work"), "transcript_path": "t.jsonl"}
+    assert spawn("hook", "claude-code", stdin=json.dumps(event).encode(), **homeless).code == 0
+    assert not list((tmp_path / "work").iterdir()), "a folder named ~ was made"
+    named = {**homeless, "REASONINGBANK_HOME": str(tmp_path / "named")}
+    assert spawn("store", "k", "v", **named).code == 0
+    examined = spawn("doctor", **named)
+    assert (examined.code, "agents       This user has no home folder" in examined.out) == (0, True), examined
+
+
+@posix
 @pytest.mark.parametrize("name", [b"lat\xfcn", "f\u00fcr mich 100%".encode()], ids=["no UTF-8", "UTF-8"])
 def test_a_bank_lies_in_any_folder_whatever_the_locale_says(tmp_path, name):
     home = tmp_path / os.fsdecode(name)

@@ -173,6 +173,8 @@ def home() -> str:
     if sys.platform == "darwin":
         return os.path.expanduser("~/Library/Application Support/reasoningbank")
     data = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
+    if data.startswith("~"):
+        raise OSError("This user has no home folder: set HOME.")
     return os.path.join(data, "reasoningbank")
 
 

@@ -13,7 +13,7 @@ from shutil import which
 from reasoningbank.agents.hosts import host_named
 from reasoningbank.agents.install.program import NAME, Program, program_in
 from reasoningbank.agents.install.targets import Places, Target
-from reasoningbank.config import locate
+from reasoningbank.config import locate, user_folder
 from reasoningbank.config.layers import NO_FILE
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.location import Location
@@ -29,7 +29,7 @@ def add_scope(parser: ArgumentParser) -> None:
 
 def places(*, project: bool = False) -> Places:
     return Places(
-        home=Path.home(),
+        home=user_folder(),
         variables=dict(os.environ),
         project=repository() if project else None,
     )

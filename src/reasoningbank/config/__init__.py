@@ -16,6 +16,7 @@ from reasoningbank.config.environment import (
     home,
     locate,
     named_namespace,
+    user_folder,
 )
 from reasoningbank.config.layers import ARGUMENT, config_files, find_settings
 from reasoningbank.config.repository import remote_namespace, repository_branch, repository_namespace
@@ -34,4 +35,5 @@ __all__ = [
     "remote_namespace",
     "repository_branch",
     "repository_namespace",
+    "user_folder",
 ]

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from reasoningbank.config.repository import repository_namespace
+from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.location import DEFAULT_NAME, Location, parse_location
 
@@ -129,7 +130,7 @@ def _here() -> Path:
         return Path.cwd()
     except FileNotFoundError:
         # The folder is gone, as that of a worktree may be.
-        return Path(Path.home().anchor)
+        return Path(os.sep)
 
 
 def home() -> Path:
@@ -137,7 +138,15 @@ def home() -> Path:
     if chosen:
         return Path(chosen).expanduser()
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "reasoningbank"
+        return Path(os.environ.get("LOCALAPPDATA") or user_folder() / "AppData" / "Local") / "reasoningbank"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "reasoningbank"
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "reasoningbank"
+        return user_folder() / "Library" / "Application Support" / "reasoningbank"
+    return Path(os.environ.get("XDG_DATA_HOME") or user_folder() / ".local" / "share") / "reasoningbank"
+
+
+def user_folder() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        # A user without a line in the list of users, as in many a container.
+        raise InvalidInput("This user has no home folder: set HOME, or REASONINGBANK_HOME for the bank.") from None

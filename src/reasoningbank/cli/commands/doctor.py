@@ -84,7 +84,11 @@ def _checks(args: Namespace) -> Iterator[Check]:
     yield from configuration
     yield _hooks(location, settings)
     yield from _bus(args, location, can_open=identity is not None)
-    yield from _agents(location)
+    try:
+        yield from _agents(location)
+    except InvalidInput as error:
+        # Without a home folder there are no settings of agents to look at.
+        yield Check.warn("agents", str(error))
     yield _model()
     yield _embedder(identity, settings)
 
