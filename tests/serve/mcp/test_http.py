@@ -195,7 +195,7 @@ def test_a_bad_request_is_refused_with_its_code(http_server, case):
         assert answer["error"]["code"] == code
     text = json.dumps(answer, default=str)
     assert "Traceback" not in text
-    assert str(http_server._path.parent) not in text
+    assert str(http_server.folder) not in text
 
 
 def test_a_doubled_routing_header_is_refused(http_server):
