@@ -14,7 +14,7 @@ from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.index import generation
 from reasoningbank.index.embedded import EmbeddedIndex
 from reasoningbank.index.policy import SegmentPolicy
-from reasoningbank.index.rows import column_start
+from reasoningbank.index.rows import STARTS
 from reasoningbank.index.segments import merge_ranges
 
 IDENTITY = EmbedderIdentity(name="hash", model="ngram-1-2-3", dimension=64, revision="1")
@@ -51,20 +51,20 @@ def flip(file: Path, at: int, bit: int = 2) -> None:
 
 
 PLACES = [
-    ("rows", column_start("id") + 7),
-    ("rows", column_start("id") + 40 * 5 + 9),
-    ("rows", column_start("tenant") + 8 * 4),
-    ("rows", column_start("namespace") + 8 * 4),
-    ("rows", column_start("text") + 8 * 2),
-    ("rows", column_start("standing") + 80 * 3 + 17),
-    ("rows", column_start("entry") + 8 * 6),
-    ("rows", column_start("entry") + 8 * 6 + 6),
-    ("rows", column_start("length") + 4 * 6),
-    ("rows", column_start("scope") + 5),
-    ("rows", column_start("state") + 5),
-    ("rows", column_start("alive") + 5),
-    ("rows", column_start("check") + 4 * 5),
-    ("rows", column_start("vectors") + 4 * 5),
+    ("rows", STARTS["id"] + 7),
+    ("rows", STARTS["id"] + 40 * 5 + 9),
+    ("rows", STARTS["tenant"] + 8 * 4),
+    ("rows", STARTS["namespace"] + 8 * 4),
+    ("rows", STARTS["text"] + 8 * 2),
+    ("rows", STARTS["standing"] + 80 * 3 + 17),
+    ("rows", STARTS["entry"] + 8 * 6),
+    ("rows", STARTS["entry"] + 8 * 6 + 6),
+    ("rows", STARTS["length"] + 4 * 6),
+    ("rows", STARTS["scope"] + 5),
+    ("rows", STARTS["state"] + 5),
+    ("rows", STARTS["alive"] + 5),
+    ("rows", STARTS["check"] + 4 * 5),
+    ("rows", STARTS["vectors"] + 4 * 5),
     ("entries", 33),
     ("bits-0", 17),
     ("second-bits-0", 17),
@@ -151,7 +151,7 @@ def test_verify_names_what_the_index_lacks_has_too_much_or_knows_otherwise(path:
 
 def test_damage_that_hides_a_memory_is_found_while_the_index_is_followed(path: Path, filled: list[str]) -> None:
     flip(file_of(path, "entries"), 33)
-    flip(file_of(path, "rows"), column_start("namespace") + 8 * 4)
+    flip(file_of(path, "rows"), STARTS["namespace"] + 8 * 4)
     with opened(path) as bank:
         bank.record(title="late", content="something else")
         bank.search("something else")

@@ -123,18 +123,6 @@ def _months_between(calendar: _Calendar, found: re.Match[str]) -> tuple[TimeWind
     return calendar.months(first, found[3], (last - first) % 12 + 1)
 
 
-def _days_between(calendar: _Calendar, found: re.Match[str]) -> tuple[TimeWindow, ...]:
-    return calendar.date(found[1], found[3], found[4], found[2])
-
-
-def _month_and_days(calendar: _Calendar, found: re.Match[str]) -> tuple[TimeWindow, ...]:
-    return calendar.date(found[2], found[1], found[4], found[3])
-
-
-def _iso_month(calendar: _Calendar, found: re.Match[str]) -> tuple[TimeWindow, ...]:
-    return calendar.months(int(found[2]), found[1])
-
-
 def _part_of_year(months: int) -> Read:
     def read(calendar: _Calendar, found: re.Match[str]) -> tuple[TimeWindow, ...]:
         number = _ORDINALS.get(found[1].lower()) or int(found[1][-1])
@@ -143,17 +131,13 @@ def _part_of_year(months: int) -> Read:
     return read
 
 
-def _ago(calendar: _Calendar, found: re.Match[str]) -> tuple[TimeWindow, ...]:
-    return calendar.unit(found[2].lower(), _number(found[1]))
-
-
 _FORMS: tuple[tuple[re.Pattern[str], Read], ...] = tuple(
     (pattern(rf"\b{words}\b", re.IGNORECASE), read)
     for words, read in (
         (r"((?:19|20)\d\d)-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", _iso_day),
-        (r"((?:19|20)\d\d)-(0[1-9]|1[0-2])", _iso_month),
-        (rf"({_DAY}){_TO}({_DAY})\s+(?:of\s+)?({_MONTH}){_OF_YEAR}", _days_between),
-        (rf"({_MONTH})\s+({_DAY}){_TO}({_DAY}){_OF_YEAR}", _month_and_days),
+        (r"((?:19|20)\d\d)-(0[1-9]|1[0-2])", lambda c, m: c.months(int(m[2]), m[1])),
+        (rf"({_DAY}){_TO}({_DAY})\s+(?:of\s+)?({_MONTH}){_OF_YEAR}", lambda c, m: c.date(m[1], m[3], m[4], m[2])),
+        (rf"({_MONTH})\s+({_DAY}){_TO}({_DAY}){_OF_YEAR}", lambda c, m: c.date(m[2], m[1], m[4], m[3])),
         (rf"({_DAY})\s+(?:of\s+)?({_MONTH}){_OF_YEAR}", lambda c, m: c.date(m[1], m[2], m[3])),
         (rf"({_MONTH})\s+({_DAY})(?!\d){_OF_YEAR}", lambda c, m: c.date(m[2], m[1], m[3])),
         (rf"(?:between|from)\s+({_MONTH}){_TO}({_MONTH}){_OF_YEAR}", _months_between),
@@ -169,7 +153,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Read], ...] = tuple(
             rf"(?:the\s+)?(?:last|past|previous)\s+{_COUNT}\s+{_UNIT}s",
             lambda c, m: c.up_to_now(_number(m[1]), m[2].lower()),
         ),
-        (rf"{_COUNT}\s+{_UNIT}s?\s+ago", _ago),
+        (rf"{_COUNT}\s+{_UNIT}s?\s+ago", lambda c, m: c.unit(m[2].lower(), _number(m[1]))),
         (rf"(?:last|past|previous)\s+{_UNIT}", lambda c, m: c.unit(m[1].lower(), 1)),
         (rf"(?:this|current)\s+{_UNIT}", lambda c, m: c.unit(m[1].lower(), 0)),
         (r"today", lambda c, _: c.unit("day", 0)),

@@ -64,20 +64,16 @@ _UNCHECKED = ("changed", "vectors", "check")
 COPIED = tuple(name for name in COLUMNS if name not in ("id", "entry", "length", "words", "vectors", "check"))
 """What a row takes along into another generation; the rest depends on where it comes to lie."""
 _CHECKED = tuple(name for name in COLUMNS if name not in _UNCHECKED)
-_STARTS: dict[str, int] = {}
+STARTS: dict[str, int] = {}
+"""Where a column lies within its block, in bytes."""
 _at = 0
 for _name, _dtype in COLUMNS.items():
-    _STARTS[_name] = _at
+    STARTS[_name] = _at
     _at += _dtype.itemsize * BLOCK_ROWS
 BLOCK_BYTES = _at
-_PIECES = tuple((_STARTS[name], COLUMNS[name].itemsize) for name in _CHECKED)
+_PIECES = tuple((STARTS[name], COLUMNS[name].itemsize) for name in _CHECKED)
 _FEW = 16
 Slots = NDArray[np.int64]
-
-
-def column_start(name: str) -> int:
-    """Where a column lies within its block, in bytes."""
-    return _STARTS[name]
 
 
 def blocks_for(rows: int) -> int:
@@ -209,7 +205,7 @@ def packed_standings(standings: Sequence[Standing]) -> NDArray[Any]:
 def _column(raw: NDArray[np.uint8], name: str, blocks: int) -> NDArray[Any]:
     dtype = COLUMNS[name]
     return np.ndarray(
-        (blocks, BLOCK_ROWS), dtype, buffer=raw.data, offset=_STARTS[name] if blocks else 0,
+        (blocks, BLOCK_ROWS), dtype, buffer=raw.data, offset=STARTS[name] if blocks else 0,
         strides=(BLOCK_BYTES, dtype.itemsize),
     )  # fmt: skip
 
@@ -268,7 +264,7 @@ def _pieces(name: str, first: int, count: int) -> Iterator[tuple[int, int, int]]
     while done < count:
         block, local = divmod(first + done, BLOCK_ROWS)
         part = min(count - done, BLOCK_ROWS - local)
-        yield block * BLOCK_BYTES + _STARTS[name] + local * size, done, done + part
+        yield block * BLOCK_BYTES + STARTS[name] + local * size, done, done + part
         done += part
 
 

@@ -70,7 +70,7 @@ class Experience:
         near = self._near(query, probe, head)
         with self._store.read(where.tenant) as reader:
             found = [task for task, _ in near]
-            alike, said, learned = reader.past_tasks(found, _circle(probe), TASKS_WEIGHED)
+            alike, said, learned = reader.past_tasks(found, (where.namespace, form_kind(probe.text)), TASKS_WEIGHED)
             near = _with_the_same_form(near, query, alike)
             if not near:
                 return NO_SIMILAR_TASKS
@@ -113,10 +113,6 @@ class Experience:
 
 def has_tasks(reader: Reader) -> bool:
     return bool(reader.select(Trajectory, {}, limit=1))
-
-
-def _circle(probe: Probe) -> tuple[str | None, str]:
-    return probe.where.namespace, form_kind(probe.text)
 
 
 def _with_the_same_form(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.learning import Episode, EpisodeStep
-from reasoningbank.learn.ingest.sniff import FORMATS, episodes_in, reader_of
+from reasoningbank.learn.ingest.sniff import FORMATS, transcript_in
 from reasoningbank.recall.render import EARLIER_HEADINGS, HEADING
 
 
@@ -52,7 +52,7 @@ CLAUDE = [
 
 
 def one(path: Path) -> Episode:
-    (episode,) = episodes_in(path, "n")
+    (episode,) = transcript_in(path, "n")[1]
     return episode
 
 
@@ -282,6 +282,6 @@ json_values = st.recursive(
 @given(st.lists(json_values, min_size=1, max_size=4), st.sampled_from(FORMATS))
 def test_no_contents_break_a_reader(tmp_path: Path, values: list[Any], layout: str) -> None:
     path = lines(tmp_path / "a.jsonl", values, torn='{"torn')
-    assert all(episode.task for episode in episodes_in(path, "n", layout))
+    assert all(episode.task for episode in transcript_in(path, "n", layout)[1])
     with suppress(ImportRejected):
-        assert reader_of(path).name in FORMATS
+        assert transcript_in(path, "n")[0].name in FORMATS

@@ -11,7 +11,7 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.learning import Episode
-from reasoningbank.learn.ingest.sniff import TABLE, episodes_in, reader_of
+from reasoningbank.learn.ingest.sniff import TABLE, transcript_in
 from tests.learn.ingest.stories import (
     ANSWER,
     ASKED,
@@ -36,7 +36,7 @@ def write(path: Path, value: Any) -> Path:
 
 
 def one(path: Path) -> Episode:
-    (episode,) = episodes_in(path, "n")
+    (episode,) = transcript_in(path, "n")[1]
     return episode
 
 
@@ -49,7 +49,7 @@ def told(episode: Episode) -> list[tuple[str, str]]:
 def test_every_call_has_its_own_result_whatever_the_ids_are(tmp_path: Path, shape: str, ids: Ids) -> None:
     name, shaped = SHAPES[shape]
     path = write(tmp_path / "a.json", shaped(ids))
-    assert reader_of(path).name == name
+    assert transcript_in(path, "n")[0].name == name
     episode = one(path)
     assert told(episode) == STEPS
     assert episode.task == ASKED
@@ -100,7 +100,7 @@ def test_two_sessions_of_one_file_are_two(tmp_path: Path, shape: str) -> None:
     changed = json.dumps(value).replace('"t1"', '"t2"').replace('"0x1"', '"0x2"').replace("is left of", "is there of")
     other = json.loads(changed)
     both = f"{value}\n\n{other}" if isinstance(value, str) else [value, other]
-    first, second = episodes_in(write(tmp_path / "a.json", both), "n")
+    first, second = transcript_in(write(tmp_path / "a.json", both), "n")[1]
     assert told(first) == told(second) == STEPS
     assert second.task == ASKED.replace("is left of", "is there of")
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from reasoningbank.core.learning import Episode
-from reasoningbank.learn.ingest.sniff import episodes_in
+from reasoningbank.learn.ingest.sniff import transcript_in
 from reasoningbank.learn.ingest.text import action_of
 
 
 def read(tmp_path: Path, value: Any) -> list[Episode]:
     path = tmp_path / "a.txt"
     path.write_text(value if isinstance(value, str) else json.dumps(value), "utf-8")
-    return list(episodes_in(path, "n"))
+    return list(transcript_in(path, "n")[1])
 
 
 def steps(episode: Episode) -> list[tuple[str, str]]:

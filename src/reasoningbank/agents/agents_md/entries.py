@@ -30,7 +30,7 @@ def entry(item: Remembered) -> str:
     when = in_line(item.description) if _FACT not in item.tags else ""
     label = "" if when.casefold().startswith("when ") else "When: "
     told = [_end_sentence(in_line(_punctuate(item.content))), f"{label}{_end_sentence(when)}" if when else ""]
-    return f"- **{kind}: {_without_marks(in_line(title))}** {' '.join(filter(None, told))} ({earned})"
+    return f"- **{kind}: {in_line(title).replace('*', '')}** {' '.join(filter(None, told))} ({earned})"
 
 
 def in_line(text: str) -> str:
@@ -48,10 +48,6 @@ def in_line(text: str) -> str:
 def _harmless(text: str) -> str:
     fenced = _FETCHED.sub(lambda match: f"`{match[0]}`", text)
     return re.sub(r"<(?=[A-Za-z/!?])", r"\\<", fenced)
-
-
-def _without_marks(title: str) -> str:
-    return title.replace("*", "")
 
 
 def _punctuate(text: str) -> str:

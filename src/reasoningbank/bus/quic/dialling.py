@@ -110,16 +110,13 @@ def _fault(link: PeerLink, where: str) -> str:
     if link.reason == REFUSED_PORT:
         return f"Nothing listens at {where}."
     if "ALPN" in link.reason:
-        return f"{where} speaks QUIC, but not {_alpn(link)}: it is another program, or another version."
+        ours = ", ".join(link.quic.configuration.alpn_protocols or ())
+        return f"{where} speaks QUIC, but not {ours}: it is another program, or another version."
     if link.quic.is_heard:
         return f"{where} speaks QUIC, but broke off: {link.reason or 'without a word'}."
     if link.datagrams:
         return f"{where} answers, but not in QUIC: something else listens there."
     return f"Nobody answers at {where} within {link.limits.handshake_seconds:g} seconds."
-
-
-def _alpn(link: PeerLink) -> str:
-    return ", ".join(link.quic.configuration.alpn_protocols or ())
 
 
 async def move_link(link: PeerLink) -> None:

@@ -109,10 +109,6 @@ def _list_rulings(rulings: list[Ruling], terminal: Terminal) -> int:
     return 0
 
 
-def _show_options(parser: ArgumentParser) -> None:
-    add_reference(parser)
-
-
 def _show(args: Namespace, terminal: Terminal) -> int:
     with open_bank(args) as found:
         report = found.bank.trust.why(args.reference)
@@ -199,7 +195,7 @@ COMMANDS = {
     "trust list": Command(
         run=_list, options=_list_options, about="Without options: every origin and what came from it."
     ),
-    "trust show": Command(run=_show, options=_show_options),
+    "trust show": Command(run=_show, options=add_reference),
     "trust approve": Command(
         run=_deciding(_approve, "vouched for"),
         options=_decision_options("ID|KEY|ORIGIN", "a memory, or an origin for everything it has brought so far"),

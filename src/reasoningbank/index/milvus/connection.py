@@ -177,17 +177,13 @@ def _words(error: Exception) -> str:
     return " ".join(str(details or type(error).__name__).split())[:_MOST_SAID].rstrip(".")
 
 
-def _read_nothing(*_: Any, **__: Any) -> bool:
-    return False
-
-
 def load_client() -> Callable[..., Any]:
     """The client's class. Loading it would read a file `.env` into the environment of this process, and it writes to
     the terminal what our errors say: neither is wanted.
     """
     import dotenv
 
-    read, dotenv.load_dotenv = dotenv.load_dotenv, _read_nothing
+    read, dotenv.load_dotenv = dotenv.load_dotenv, lambda *_, **__: False
     try:
         from pymilvus import MilvusClient
     finally:

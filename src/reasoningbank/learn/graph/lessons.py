@@ -86,17 +86,14 @@ def nodes_behind(nodes: Sequence[Node], memory: Memory) -> list[Node]:
         return stated[:1]
     evidence = memory.metadata.get("evidence")
     wanted = frozenset(terms(f"{memory.title} {memory.content} {evidence if isinstance(evidence, str) else ''}"))
-    scored = [(len(wanted.intersection(terms(_told_by(node)))), -number, node) for number, node in enumerate(nodes)]
+    told = [terms(f"{node.text} {node.fields.get('parameter_field', '')}") for node in nodes]
+    scored = [(len(wanted.intersection(told[number])), -number, node) for number, node in enumerate(nodes)]
     actions = [found for found in scored if found[2].label is NodeLabel.AGENT_ACTION and found[0] >= _LEAST_SHARED]
     best = sorted(actions, key=lambda found: found[:2], reverse=True)[:MOST_NODES]
     if best:
         return [node for _, _, node in best]
     asked = [found for found in scored if found[2].label is NodeLabel.USER_REQUEST]
     return [max(asked, key=lambda found: found[:2])[2]] if asked else []
-
-
-def _told_by(node: Node) -> str:
-    return f"{node.text} {node.fields.get('parameter_field', '')}"
 
 
 def _sentence(node: Node, memory: Memory) -> str:

@@ -51,17 +51,8 @@ _VALUES_TRIED = 50
 _HOLD_MESSAGES = ("messages", "conversation", "history", "events", "turns")
 
 
-def reader_of(path: Path) -> TranscriptFormat:
-    return _reader_for(path, values_in(path))
-
-
-def episodes_in(path: Path, namespace: str, named: str | None = None) -> Iterator[Episode]:
-    """The episodes of one file; `named` is its format, where the caller knows better."""
-    return transcript_in(path, namespace, named)[1]
-
-
 def transcript_in(path: Path, namespace: str, named: str | None = None) -> tuple[TranscriptFormat, Iterator[Episode]]:
-    """The format of a file, and its episodes."""
+    """The format of a file, and its episodes; `named` is its format, where the caller knows better."""
     values = values_in(path)
     reader = _reader_for(path, values) if named is None else reader_named(named)
     known = chain.from_iterable(parts_known(value, reader.takes or reader.knows) for value in values)

@@ -50,7 +50,7 @@ def why_no_fix(steps: Sequence[EpisodeStep], failure: int, success: int, said: s
     if are_typos(_swapped_words(wrong, right)) or _ADDRESS.search(right):
         return "it holds somebody's address" if _ADDRESS.search(right) else "a typo"
     named = quoted_words(steps[failure]) | all_words(said)
-    if _was_edited(steps[failure + 1 : success]) and not named & (all_words(wrong) - all_words(right)):
+    if any(map(edits_in, steps[failure + 1 : success])) and not named & (all_words(wrong) - all_words(right)):
         return "the code was edited in between"
     is_other = _only_runs_another(wrong, right, named) or _is_about_something_else(wrong, right)
     hides = "it only hides what went wrong" if hides_failure(wrong, right, said) else ""
@@ -79,10 +79,6 @@ def hides_failure(wrong: str, right: str, said: str) -> bool:
         or (_THROWS_AWAY.search(right) is not None and _THROWS_AWAY.search(wrong) is None)
         or (filtered is not None and bool(all_words(filtered.group(1)) & all_words(said)))
     )
-
-
-def _was_edited(steps: Sequence[EpisodeStep]) -> bool:
-    return any(edits_in(step) for step in steps)
 
 
 def _swapped_words(wrong: str, right: str) -> Iterator[tuple[str, str]]:

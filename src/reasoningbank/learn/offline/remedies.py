@@ -83,7 +83,8 @@ def _telling(steps: Sequence[EpisodeStep], failure: int, again: int) -> tuple[tu
     acts = [number for number in acts if not is_probe(steps[number].action) and not is_talk(steps[number].action)]
     if not acts:
         return (), "it worked the second time with nothing done in between"
-    bypass = next(filter(None, (bypass_in("", steps[number].action) for number in acts if _is_line(steps[number]))), "")
+    lines = [steps[number].action for number in acts if called_tool(steps[number].action) is None]
+    bypass = next(filter(None, (bypass_in("", line) for line in lines)), "")
     if bypass:
         return (), f"it got past a check with `{bypass}`"
     acts = [number for number in acts if not edits_in(steps[number])]
@@ -104,10 +105,6 @@ def _adds_to_manifest(action: str) -> bool:
         _ADDS.fullmatch(command_name(command.words)) and any(not word.startswith("-") for word in command.words[2:])
         for command in commands_in(action)
     )
-
-
-def _is_line(step: EpisodeStep) -> bool:
-    return called_tool(step.action) is None
 
 
 def lesson_of(remedy: Remedy, steps: Sequence[EpisodeStep], task: str = "") -> Lesson:

@@ -119,7 +119,8 @@ class McpApp:
             if manager is self._talking:
                 self._talks[session] = None
 
-        await manager.asgi_app(scope, receive, _watch(send, note) if _may_open(_headers(scope)) else send)
+        may_open = "mcp-session-id" not in _headers(scope)
+        await manager.asgi_app(scope, receive, _watch(send, note) if may_open else send)
         for session in opened:
             await self._make_room(scope[_CALLER], scope, session)
 
@@ -255,10 +256,6 @@ def _tells_roots(body: bytes) -> bool:
     params = message.get("params") if isinstance(message, dict) and message.get("method") == "initialize" else None
     offered = params.get("capabilities") if isinstance(params, dict) else None
     return isinstance(offered, dict) and isinstance(offered.get("roots"), dict)
-
-
-def _may_open(headers: dict[str, list[str]]) -> bool:
-    return "mcp-session-id" not in headers
 
 
 def _watch(send: Send, note: Callable[[str], None]) -> Send:

@@ -92,7 +92,8 @@ def _text_of(question: _Question) -> str:
     text = f"SELECT {', '.join(named)} FROM {source}"
     if conditions:
         text += f" WHERE {' AND '.join(conditions)}"
-    plain = [name for name, column in zip(named, selection.columns, strict=True) if not _is_amount(column)]
+    columns = zip(named, selection.columns, strict=True)
+    plain = [name for name, column in columns if column != "count" and ":" not in column]
     if 0 < len(plain) < len(named):
         text += f" GROUP BY {', '.join(plain)}"
     if order:
@@ -117,10 +118,6 @@ def _none_in(without: Join, table: Table) -> str:
     other = without.table.name
     same = [f"{other}.{theirs} = {table.name}.{ours}" for ours, theirs in without.on]
     return f"NOT EXISTS (SELECT 1 FROM {other} WHERE {' AND '.join(same)})"
-
-
-def _is_amount(column: str) -> bool:
-    return column == "count" or ":" in column
 
 
 def _column_text(column: str, selection: Selection) -> str:
