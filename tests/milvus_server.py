@@ -61,6 +61,12 @@ class LiteServer:
 def milvus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiteServer]:
     for library in ("pymilvus", "milvus_lite"):
         pytest.importorskip(library)
+    from reasoningbank.index.milvus import connection
+
     server = LiteServer(tmp_path_factory.mktemp("milvus"))
-    yield server
+    with pytest.MonkeyPatch.context() as patch:
+        # A busy machine is no server that is away.
+        for limit in ("CONNECT_WITHIN_S", "ANSWER_WITHIN_S"):
+            patch.setattr(connection, limit, _STARTS_WITHIN_S)
+        yield server
     server.kill()

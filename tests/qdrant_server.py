@@ -21,10 +21,14 @@ def qdrant() -> Iterator[EdgeServer]:
     pytest.importorskip("qdrant_client")
     pytest.importorskip("qdrant_edge")
     from bench.qdrant_edge_server import EdgeServer
+    from reasoningbank.index.qdrant import address
 
     # Nothing here tests the disk of this machine.
     folder = Path(tempfile.mkdtemp(prefix="rb-qdrant-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None))
     server = EdgeServer(folder)
-    yield server
+    with pytest.MonkeyPatch.context() as patch:
+        # A busy machine is no server that is away.
+        patch.setattr(address, "DEADLINE_S", 600)
+        yield server
     server.close()
     shutil.rmtree(folder)

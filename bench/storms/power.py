@@ -27,8 +27,8 @@ from reasoningbank.core.types import Memory
 from reasoningbank.store.sqlite.store import SqliteStore
 from reasoningbank.wiring import ReasoningBank
 
-SLICE = 3
-"""Rounds in the test command: one of each kind."""
+SLICE = 2
+"""Rounds in the test command: one thread, and sixteen that share commits."""
 CUTS, FEW_CUTS = 20, 5
 """Moments of a run at which the power fails; the few are those of the test command."""
 LOSSES = 4

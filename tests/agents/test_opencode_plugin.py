@@ -54,7 +54,7 @@ def plugin(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "bank"))
     monkeypatch.setenv("REASONINGBANK_EMBEDDER", "hash")
-    monkeypatch.setenv("REASONINGBANK_HOOKS", "helper=0,deadline_ms=50000")
+    monkeypatch.setenv("REASONINGBANK_HOOKS", "helper=0,deadline_ms=300000")
     monkeypatch.setenv("PYTHONPATH", SOURCE)
     assert main(["install", "opencode"]) == 0
     path = tmp_path / ".config" / "opencode" / "plugin" / "reasoningbank.js"

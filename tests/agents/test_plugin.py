@@ -121,7 +121,7 @@ def test_claude_code_itself_finds_it_valid(folder, tmp_path):
         env={**os.environ, "HOME": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         stdin=subprocess.DEVNULL,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -302,7 +302,7 @@ def test_kills_amid_publishing_and_applying_leave_nothing_out_and_double_nothing
         here.bank.outcome(one, succeeded=True)
     here.close()
     for calls in (1, 3):
-        assert child(KILLED, here.folder, "publish", calls).wait(60) == -9
+        assert child(KILLED, here.folder, "publish", calls).wait(300) == -9
     here.open()
     here.publish()
     entries = here.entries()
@@ -310,7 +310,7 @@ def test_kills_amid_publishing_and_applying_leave_nothing_out_and_double_nothing
     there.log.add(entries)
     there.close()
     for calls in (2, 2, 2):
-        assert child(KILLED, there.folder, "apply", calls).wait(60) == -9
+        assert child(KILLED, there.folder, "apply", calls).wait(300) == -9
     there.open()
     there.applier.apply_new()
     assert len(there.bank.list(limit=100)) == 20

@@ -360,7 +360,7 @@ def test_a_cap_spent_by_two_processes_at_once_is_spent_exactly(tmp_path: Path):
     for one in both:
         one.stdin.write("go\n")
         one.stdin.flush()
-    taken = [int(one.communicate(timeout=120)[0]) for one in both]
+    taken = [int(one.communicate(timeout=300)[0]) for one in both]
     assert sum(taken) == 50
     capped = grant(caps={"records": 50})
     with DurableLog(tmp_path) as log:
@@ -372,7 +372,7 @@ def test_processes_that_make_the_log_at_once_make_one(tmp_path: Path):
     code = "log.keep_state({sys.argv[2]: b'1'})"
     many = [process(code, tmp_path / "bus", number) for number in range(4)]
     for one in many:
-        one.communicate(timeout=120)
+        one.communicate(timeout=300)
     assert [one.returncode for one in many] == [0] * 4
     with DurableLog(tmp_path / "bus") as log:
         assert [log.state(str(number)) for number in range(4)] == [b"1"] * 4
@@ -387,7 +387,7 @@ def test_a_process_killed_amid_adding_loses_nothing_that_it_was_told_and_halves_
             line = adding.stdout.readline()
             told = told if line == "ready\n" else int(line)
         adding.kill()
-        rest = adding.communicate(timeout=60)[0].split()
+        rest = adding.communicate(timeout=300)[0].split()
         told = max([told, *map(int, rest)])
         with DurableLog(folder) as log:
             there = len(list(log.places()))

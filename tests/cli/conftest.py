@@ -61,7 +61,7 @@ def user(tmp_path, monkeypatch) -> Path:
         monkeypatch.delenv(name)
     # `doctor` starts hooks, which would leave a warm process behind for as long as a session may need it.
     # No hook is out of time because the machine is busy: how long one may take is measured, not asserted.
-    monkeypatch.setenv("REASONINGBANK_HOOKS", "helper=0,deadline_ms=60000")
+    monkeypatch.setenv("REASONINGBANK_HOOKS", "helper=0,deadline_ms=300000")
     return folder
 
 

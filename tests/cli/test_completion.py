@@ -27,7 +27,7 @@ def bash_offers_for(typed: Sequence[tuple[str, ...]]) -> list[list[str]]:
             "echo ${COMPREPLY[@]}",
         ]
     program = ["bash", "--norc", "-c", "\n".join(asked)]
-    done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=300)
     assert done.stderr == ""
     return [line.split() for line in done.stdout.splitlines()]
 
@@ -83,7 +83,7 @@ def test_the_scripts_name_every_command(rb, shell):
     program = shutil.which(shell)
     if program is not None:
         flag = "--no-execute" if shell == "fish" else "-n"
-        subprocess.run([program, flag], input=result.out, text=True, check=True, timeout=60)
+        subprocess.run([program, flag], input=result.out, text=True, check=True, timeout=300)
 
 
 def test_other_shells_are_refused(rb):

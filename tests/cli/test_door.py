@@ -121,7 +121,7 @@ def test_a_closed_pipe_is_silent(spawn):
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait(timeout=60) == 141
+    assert process.wait(timeout=300) == 141
 
 
 @posix

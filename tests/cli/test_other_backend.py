@@ -31,7 +31,7 @@ from reasoningbank.wiring.backends import BACKENDS
 
 URL = "toy://ann:geheim@host/lessons"
 PROMPT = "Please run the parser tests"
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 
 
 class ToyEngine(MemoryEngine):

@@ -20,7 +20,7 @@ pty = pytest.importorskip("pty")
 fcntl = pytest.importorskip("fcntl")
 termios = pytest.importorskip("termios")
 
-LONGEST_WAIT_S = 60
+LONGEST_WAIT_S = 300
 STYLE = re.compile(r"\x1b\[[012]m")
 
 
@@ -67,7 +67,7 @@ class Screen:
 
     def end(self) -> tuple[int, str]:
         shown = self.until()
-        code = self.process.wait(timeout=60)
+        code = self.process.wait(timeout=300)
         os.close(self._master)
         return code, shown
 

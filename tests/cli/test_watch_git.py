@@ -42,7 +42,7 @@ class Work:
             env={**os.environ, **who, "GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at, "GIT_CONFIG_GLOBAL": os.devnull},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -172,7 +172,7 @@ def test_a_rebased_a_squashed_and_an_unmerged_commit_are_unknown(rb, work, sessi
 
 def test_a_clone_elsewhere_tells_the_same_and_another_repository_nothing(rb, work, session, tmp_path):
     session(work.commit("client.py", "retry()\n", days=8))
-    subprocess.run(["git", "clone", "-q", str(work.folder), str(tmp_path / "copy")], check=True, timeout=60)
+    subprocess.run(["git", "clone", "-q", str(work.folder), str(tmp_path / "copy")], check=True, timeout=300)
     clone = tmp_path / "copy"
     subprocess.run(["git", "-C", str(clone), "remote", "set-url", "origin", "git@example.com:team/app.git"], check=True)
     assert fates(rb("watch-git", clone, "--json", "--dry-run")) == ["survived"]

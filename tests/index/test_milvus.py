@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +158,8 @@ def test_a_password_in_the_url_is_refused_without_repeating_it() -> None:
 def test_a_file_is_waited_for_longer_than_a_server_and_counted_once_until_it_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from milvus_lite.server_manager import server_manager_instance
+
     monkeypatch.setattr(connection, "ANSWER_WITHIN_S", 1e-6)
     monkeypatch.setattr(collection, "_COUNTED_S", 0.0)
     counted, ask = list[str](), connection.MilvusConnection.ask
@@ -169,7 +171,10 @@ def test_a_file_is_waited_for_longer_than_a_server_and_counted_once_until_it_is_
 
     monkeypatch.setattr(connection.MilvusConnection, "ask", note)
     index = f"milvus://{tmp_path}/lite.db"
-    with ReasoningBank.open(tmp_path / "bank.db", index=index, embedder="hash", namespace="n") as bank:
+    opening = ReasoningBank.open(tmp_path / "bank.db", index=index, embedder="hash", namespace="n")
+    with ExitStack() as ending, opening as bank:
+        # Whoever is the first to open a file serves it to all, until its process ends.
+        ending.callback(server_manager_instance.release_server, f"{tmp_path}/lite.db")
         bank.record(title="Retry", content="Back off before a request is sent again.")
         assert [hit.title for hit in bank.search("a request is sent again", floor=0.0)] == ["Retry"]
         assert counted

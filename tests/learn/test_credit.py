@@ -114,7 +114,7 @@ def test_a_bystander_that_makes_no_difference_ends_near_one_half_on_any_kind_of_
     bank: ReasoningBank, lesson: str, rate: float
 ) -> None:
     rng = random.Random(5)
-    for n in range(150):
+    for n in range(80):
         ended(bank, f"restart server {n}", "success" if rng.random() < rate else "failure")
     assert bank.get(lesson).confidence.mean == pytest.approx(0.5, abs=0.16)
 

@@ -17,6 +17,7 @@ from reasoningbank.serve import tokens
 
 NAMESPACE = "shop"
 LONGEST_WAIT_MS = 30_000
+SCREEN = {"width": 1200, "height": 900}
 ROOT = Path(__file__).parent.parent.parent
 HOSTILE = (
     '<img src=x onerror="window.hacked=1"><script>window.hacked=2</script>',
@@ -51,7 +52,7 @@ class Looker:
 
     def __init__(self, chromium: Any, address: str, **options: Any) -> None:
         self.address = address
-        self.context = chromium.new_context(viewport={"width": 1200, "height": 900}, reduced_motion="reduce", **options)
+        self.context = chromium.new_context(viewport=SCREEN, reduced_motion="reduce", **options)
         self.context.set_default_timeout(LONGEST_WAIT_MS)
         self.page = self.context.new_page()
         self.wrong: list[str] = []
@@ -127,14 +128,31 @@ def filled(tmp_path_factory, chromium) -> Iterator[tuple[str, ReasoningBank, dic
             yield address, bank, names
 
 
-@pytest.fixture
-def looker(chromium, filled) -> Iterator[Looker]:
+@pytest.fixture(scope="session")
+def signed_in(chromium, filled) -> Iterator[Looker]:
     """This machine's user with every right."""
     address, bank, _ = filled
+    events._set_running_loop(chromium._loop)
     looker = Looker(chromium, address)
     sign_in(looker, new_token(bank, "local", "admin"))
+    events._set_running_loop(None)
     yield looker
+    events._set_running_loop(chromium._loop)
     looker.close()
+    events._set_running_loop(None)
+
+
+@pytest.fixture
+def looker(signed_in) -> Iterator[Looker]:
+    yield signed_in
+    first, *others = signed_in.context.pages
+    for page in others:
+        page.close()
+    first.unroute_all()
+    first.set_viewport_size(SCREEN)
+    first.emulate_media(color_scheme="light")
+    first.goto("about:blank")
+    signed_in.wrong.clear()
 
 
 def wait_until(page: Any, expression: str) -> None:

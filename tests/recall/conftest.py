@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import product
 from pathlib import Path
 
 import pytest
 
 from reasoningbank import ReasoningBank
+from reasoningbank.embed import minilm
 
 WHO = (
     *("gardener", "baker", "pilot", "nurse", "violinist", "farmer", "painter", "fisherman", "librarian", "sailor"),
@@ -33,6 +35,15 @@ def everyday() -> Sentences:
     """`everyday(n)`: the first n of 600 different sentences."""
     every = [f"The {who} {what} {when}." for when, what, who in product(WHEN, WHAT, WHO)]
     return lambda count: every[:count]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_model() -> Iterator[None]:
+    """The banks of a process run one and the same model, which takes longer to load than most tests of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        for part in ("_open_session", "read_vocabulary"):
+            patch.setattr(minilm, part, cache(getattr(minilm, part)))
+        yield
 
 
 Banks = Callable[[str], ReasoningBank]

@@ -94,7 +94,7 @@ every_operation = pytest.mark.parametrize(
         if path not in STREAMS_AND_LONG_WORK
     ],
 )
-FEW = settings(max_examples=3, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=2, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
 MANY = settings(FEW, max_examples=400)
 
 

@@ -15,7 +15,7 @@ from reasoningbank.serve.workers import Staffing
 from tests.serve.conftest import new_token, served
 
 TENANTS = 50
-CALLS = 1_000
+CALLS = 300
 EACH = 6
 
 

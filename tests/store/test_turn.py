@@ -9,6 +9,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,18 @@ from reasoningbank.store.sqlite.turn import WriteTurn
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere SQLite alone decides who writes")
 ENOUGH_S = 120.0
+
+
+@pytest.fixture
+def turn_at() -> Iterator[Callable[[Path], WriteTurn]]:
+    with ExitStack() as closing:
+
+        def make(path: Path) -> WriteTurn:
+            made = WriteTurn(str(path))
+            closing.callback(made.close)
+            return made
+
+        yield make
 
 
 def held_elsewhere(path: Path, then: str) -> subprocess.Popen[str]:
@@ -72,9 +86,9 @@ def until(truth, *given) -> None:
         time.sleep(0.001)
 
 
-def test_whoever_comes_back_does_not_push_in_before_the_one_who_waits(tmp_path):
+def test_whoever_comes_back_does_not_push_in_before_the_one_who_waits(tmp_path, turn_at):
     path = tmp_path / "turn"
-    first, second = WriteTurn(str(path)), WriteTurn(str(path))
+    first, second = turn_at(path), turn_at(path)
     served: list[WriteTurn] = []
     assert first.take()
     thread = waiting(second, served)
@@ -86,17 +100,17 @@ def test_whoever_comes_back_does_not_push_in_before_the_one_who_waits(tmp_path):
     thread.join(ENOUGH_S)
 
 
-def test_a_killed_holder_frees_the_turn_at_once(tmp_path):
+def test_a_killed_holder_frees_the_turn_at_once(tmp_path, turn_at):
     path = tmp_path / "turn"
     process = held_elsewhere(path, "")
-    ours = WriteTurn(str(path))
+    ours = turn_at(path)
     assert not ours.take(0.0)
     process.kill()
     process.communicate()
     assert ours.take(ENOUGH_S)
 
 
-def test_a_child_that_outlives_a_killed_holder_does_not_keep_its_turn(tmp_path):
+def test_a_child_that_outlives_a_killed_holder_does_not_keep_its_turn(tmp_path, turn_at):
     path, named = tmp_path / "turn", tmp_path / "child"
     forking = f"""
 child = os.fork()
@@ -111,15 +125,15 @@ while not os.path.exists({str(named)!r}) or not open({str(named)!r}).read():
     try:
         process.kill()
         process.wait()
-        assert WriteTurn(str(path)).take(ENOUGH_S)
+        assert turn_at(path).take(ENOUGH_S)
     finally:
         os.kill(int(named.read_text()), signal.SIGKILL)
         process.communicate()
 
 
-def test_a_writer_goes_around_a_queue_that_does_not_move(tmp_path, monkeypatch):
+def test_a_writer_goes_around_a_queue_that_does_not_move(tmp_path, monkeypatch, turn_at):
     monkeypatch.setattr(turns.WriteTurn.take, "__defaults__", (0.01,))
-    stuck = WriteTurn(str(tmp_path / "bank.db-turn"))
+    stuck = turn_at(tmp_path / "bank.db-turn")
     with ReasoningBank.open(tmp_path / "bank.db", embedder="hash") as bank:
         assert stuck.take()
         for number in range(3):
@@ -127,9 +141,9 @@ def test_a_writer_goes_around_a_queue_that_does_not_move(tmp_path, monkeypatch):
         assert len(bank.list()) == 3
 
 
-def test_one_who_gave_up_holds_nobody_up(tmp_path):
+def test_one_who_gave_up_holds_nobody_up(tmp_path, turn_at):
     path = tmp_path / "turn"
-    first, second, third = (WriteTurn(str(path)) for _ in range(3))
+    first, second, third = (turn_at(path) for _ in range(3))
     assert first.take()
     assert not second.take(0.0)
     first.give()
@@ -140,9 +154,9 @@ def test_one_who_gave_up_holds_nobody_up(tmp_path):
     assert first.take(ENOUGH_S)
 
 
-def test_one_who_closes_while_it_waits_holds_nobody_up(tmp_path):
+def test_one_who_closes_while_it_waits_holds_nobody_up(tmp_path, turn_at):
     path = tmp_path / "turn"
-    first, second, third = (WriteTurn(str(path)) for _ in range(3))
+    first, second, third = (turn_at(path) for _ in range(3))
     assert first.take()
     assert not second.take(0.0)
     second.close()
@@ -150,9 +164,9 @@ def test_one_who_closes_while_it_waits_holds_nobody_up(tmp_path):
     assert third.take(ENOUGH_S)
 
 
-def test_nobody_queues_while_nobody_waits_and_everybody_does_once_somebody_had_to(tmp_path):
+def test_nobody_queues_while_nobody_waits_and_everybody_does_once_somebody_had_to(tmp_path, turn_at):
     path = tmp_path / "turn"
-    first, second = WriteTurn(str(path)), WriteTurn(str(path))
+    first, second = turn_at(path), turn_at(path)
     assert first.is_free()
     assert second.is_free()
     assert first.take()
@@ -162,10 +176,10 @@ def test_nobody_queues_while_nobody_waits_and_everybody_does_once_somebody_had_t
     assert not second.is_free()
 
 
-def test_a_moment_of_waiting_from_before_the_machine_was_started_is_none(tmp_path):
+def test_a_moment_of_waiting_from_before_the_machine_was_started_is_none(tmp_path, turn_at):
     path = tmp_path / "turn"
     path.write_bytes(struct.pack("<d", time.monotonic() + 1e6))
-    assert WriteTurn(str(path)).is_free()
+    assert turn_at(path).is_free()
 
 
 def test_a_bank_is_written_where_no_queue_can_be_made(tmp_path):
@@ -175,13 +189,13 @@ def test_a_bank_is_written_where_no_queue_can_be_made(tmp_path):
         assert bank.get(kept.id).memory.title == "storm"
 
 
-def test_a_link_where_the_queue_should_be_is_not_followed(tmp_path):
+def test_a_link_where_the_queue_should_be_is_not_followed(tmp_path, turn_at):
     (tmp_path / "precious").write_bytes(b"of somebody else")
     (tmp_path / "bank.db-turn").symlink_to(tmp_path / "precious")
     with ReasoningBank.open(tmp_path / "bank.db", embedder="hash") as bank:
         bank.record(title="storm", content="a link where the queue should be")
         assert len(bank.list()) == 1
-    turn = WriteTurn(str(tmp_path / "bank.db-turn"))
+    turn = turn_at(tmp_path / "bank.db-turn")
     assert not turn.is_free()
     turn.note_waiting()
     assert not turn.take(0.0)

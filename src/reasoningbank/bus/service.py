@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any
 
@@ -37,6 +37,7 @@ from reasoningbank.bus.status import describe_node, refusal_view
 from reasoningbank.bus.wire.entry import OF_AUTHORITY
 from reasoningbank.bus.wire.refusals import BusRefusal
 from reasoningbank.core.errors import BankError
+from reasoningbank.core.failure import OnError
 
 LOOK_S = 0.25
 """How often it is looked whether another process wrote to the log."""
@@ -72,11 +73,12 @@ class RunningNode:
 
     def start(self, listen: str | None, public: str | None) -> None:
         """Return when it listens; raises what kept it from doing so."""
-        where = None if listen is None else parse_address(listen, listening=True)
-        self.public = public_address(where, public)
+        with OnError(lambda _: self._log.close()):
+            where = None if listen is None else parse_address(listen, listening=True)
+            self.public = public_address(where, public)
         runner = ThreadPoolExecutor(1, thread_name_prefix="bus-loop")
         # Whatever ends the loop is kept by its future, and told by whoever waits for it.
-        self.ended = runner.submit(asyncio.run, self._run(where))
+        self.ended = runner.submit(self._run, where)
         runner.shutdown(wait=False)
         self.ended.add_done_callback(self._note_end)
         self._started.result(START_WITHIN_S)
@@ -100,7 +102,11 @@ class RunningNode:
 
     # ------------------------------------------------------------ the loop
 
-    async def _run(self, listen: tuple[str, int] | None) -> None:
+    def _run(self, listen: tuple[str, int] | None) -> None:
+        with closing(self._log):
+            asyncio.run(self._work(listen))
+
+    async def _work(self, listen: tuple[str, int] | None) -> None:
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         self._searchers = ThreadPoolExecutor(_SEARCHERS, thread_name_prefix="bus-search")
@@ -121,7 +127,6 @@ class RunningNode:
                 await self._endpoint.stop()
                 # What came with the last frames is durable in the log, and is applied at the next start.
                 await asyncio.to_thread(self._searchers.shutdown)
-                self._log.close()
 
     def _make_node(self) -> BusNode:
         # The node's clock is the loop's; wall-clock time is reckoned from the bank's, so that both agree.

@@ -175,7 +175,9 @@ def _fail(terminal: Terminal, error: Exception, message: str, code: int) -> int:
 def _describe_unexpected(error: Exception) -> str:
     if isinstance(error, OSError):
         where = f" ({error.filename})" if error.filename else ""
-        return f"{error.strerror or error}{where}."
+        too_many = error.errno in (errno.EMFILE, errno.ENFILE)
+        remedy = " Close some, or raise the limit (`ulimit -n`), and try again." if too_many else ""
+        return f"{error.strerror or error}{where}.{remedy}"
     detail = " ".join(str(error).split())[:300]
     return f"unexpected {type(error).__name__}: {detail}. This is a bug; --traceback shows where."
 

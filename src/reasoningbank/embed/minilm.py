@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.core.errors import EmbedderError, InvalidInput, MissingExtra
+from reasoningbank.core.media import faults_of
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.embed.wordpiece import WordPiece, read_vocabulary
 from reasoningbank.forking import renew_in_child, unforked
@@ -99,12 +100,13 @@ class MiniLMEmbedder:
 
 
 def _read_identity(manifest: Path) -> EmbedderIdentity:
-    try:
-        facts = json.loads(manifest.read_bytes())
-    except OSError as error:
-        raise EmbedderError(
-            f"The local model is not where it was installed ({manifest.parent}). Reinstall reasoningbank."
-        ) from error
+    with faults_of(f"the local model in {manifest.parent}"):
+        try:
+            facts = json.loads(manifest.read_bytes())
+        except FileNotFoundError as error:
+            raise EmbedderError(
+                f"The local model is not where it was installed ({manifest.parent}). Reinstall reasoningbank."
+            ) from error
     return EmbedderIdentity(
         name="local", model=facts["model"], dimension=facts["dimension"], revision=facts["revision"]
     )

@@ -73,7 +73,8 @@ class ShownLog:
             lines = []
             gaps = [gap_of(text, where, at) for text, where, at in vain]
             self._store.log_gaps([gap for gap in gaps if gap.question])
-        except StoreError:
+        except (StoreError, OSError):
+            # An `OSError` is that of a module which is loaded for it.
             with self._lock:
                 self._waiting[:0] = lines
                 self._vain[:0] = vain

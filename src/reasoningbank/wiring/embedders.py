@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.config import Config
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.media import faults_of
 from reasoningbank.core.settings import EmbeddingSettings, parse_embedder
 from reasoningbank.core.types import EmbedderIdentity
 
@@ -45,7 +46,8 @@ def identity_of(name: str, dimension: int | None = None, model: str | None = Non
             _check_dimension(chosen)
             identity = EmbedderIdentity(name="hash", model="ngram-1-2-3", dimension=chosen, revision="1")
         case "local":
-            manifest = json.loads(_LOCAL_MANIFEST.read_bytes())
+            with faults_of(f"the local model in {_LOCAL_MANIFEST.parent}"):
+                manifest = json.loads(_LOCAL_MANIFEST.read_bytes())
             identity = EmbedderIdentity(
                 name="local",
                 model=manifest["model"],

@@ -130,7 +130,7 @@ class Desktop:
         self.bank_path = self.home / "bank.db"
         self.place = place_of(locate(self.bank_path))
         # A machine that tests on every core may be slow; what happens at the deadline has tests of its own.
-        self.environment: dict[str, str] = {"REASONINGBANK_HOOKS": "deadline_ms=50000"}
+        self.environment: dict[str, str] = {"REASONINGBANK_HOOKS": "deadline_ms=300000"}
         self.helper_seconds = 0
         """How long the helper stays; without one, nothing is left running when a test ends."""
 

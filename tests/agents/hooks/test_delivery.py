@@ -39,7 +39,7 @@ def test_what_was_printed_is_noted(desktop, memory) -> None:
 
 
 def test_what_an_agent_does_not_take_is_not_noted_and_said_again(desktop, memory) -> None:
-    desktop.environment["REASONINGBANK_HOOKS"] = "deadline_ms=50000"
+    desktop.environment["REASONINGBANK_HOOKS"] = "deadline_ms=300000"
     process = subprocess.Popen(
         desktop.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=desktop.env()
     )

@@ -282,5 +282,5 @@ def test_a_hook_that_its_helper_keeps_waiting_ends_in_time_and_says_nothing(desk
     assert (said.out, said.err) == ("", "")
     slow.set()
     until(lambda: asked(desktop))
-    desktop.environment["REASONINGBANK_HOOKS"] = "deadline_ms=50000"
+    desktop.environment["REASONINGBANK_HOOKS"] = "deadline_ms=300000"
     until(lambda: "uv run" in desktop.spawn("PreToolUse", tool_name="Bash", tool_input={"command": "ls"}).context)

@@ -26,7 +26,7 @@ def test_hooks_that_the_file_switches_off_are_silent(desktop):
 def test_the_environment_switches_on_what_the_file_switches_off(desktop):
     lesson(desktop)
     configure(desktop, "[hooks]\nenabled = false\n")
-    desktop.environment["REASONINGBANK_HOOKS"] = "on,deadline_ms=50000"
+    desktop.environment["REASONINGBANK_HOOKS"] = "on,deadline_ms=300000"
     assert "Retry with backoff" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
 
 
@@ -34,7 +34,7 @@ def test_the_budget_of_the_file_holds_unless_the_environment_says_otherwise(desk
     lesson(desktop)
     configure(desktop, "[hooks]\nprompt_tokens = 1\n")
     assert desktop.spawn("UserPromptSubmit", prompt=PROMPT).context == ""
-    desktop.environment["REASONINGBANK_HOOKS"] = "prompt=400,deadline_ms=50000"
+    desktop.environment["REASONINGBANK_HOOKS"] = "prompt=400,deadline_ms=300000"
     assert "Retry with backoff" in desktop.spawn("UserPromptSubmit", "s2", prompt=PROMPT).context
 
 

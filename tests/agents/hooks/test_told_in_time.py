@@ -78,7 +78,7 @@ def test_a_log_that_nobody_can_write_lets_the_call_go_on(taught) -> None:
     [("deny-once", "deny", False), ("ask", "ask", False), ("after", None, True), ("off", None, False)],
 )
 def test_how_to_warn_is_a_setting(taught, warn: str, decision: str | None, advised: bool) -> None:
-    taught.environment["REASONINGBANK_HOOKS"] = f"deadline_ms=50000,warn={warn}"
+    taught.environment["REASONINGBANK_HOOKS"] = f"deadline_ms=300000,warn={warn}"
     said = taught.hook("PreToolUse", "s2", **bash(FAILS))
     told = said.json["hookSpecificOutput"] if said.out else {}
     assert told.get("permissionDecision") == decision

@@ -234,6 +234,22 @@ def test_a_peer_that_moves_to_another_port_is_followed() -> None:
     asyncio.run(scene())
 
 
+def test_a_node_that_stops_while_a_link_moves_leaves_no_socket_open() -> None:
+    async def scene() -> None:
+        async with running() as one, running(listen=False) as other:
+            await connect(other, one)
+            link = other.endpoint.links[one.public]
+            old = link.socket
+            assert old is not None
+            moving = asyncio.create_task(move_link(link))
+            await asyncio.sleep(0)
+            moving.cancel()
+            await asyncio.gather(moving, return_exceptions=True)
+            assert old.is_closing()
+
+    asyncio.run(scene())
+
+
 def test_a_path_that_went_dead_is_left_without_being_told() -> None:
     async def scene() -> None:
         limits = TransportLimits(keep_alive_seconds=0.2)

@@ -145,23 +145,14 @@ class HttpServer:
 
         from reasoningbank.serve.mcp.http import mcp_asgi_app
 
-        self._banks: dict[str, ReasoningBank] = {}
-        self._path = path
-        self._lock = threading.Lock()
-        app = mcp_asgi_app(self._bank_for, principal_of)
+        self.folder = path.parent
+        self._bank = ReasoningBank.open(path, namespace="n", embedder="hash")
+        app = mcp_asgi_app(lambda caller: self._bank.for_tenant(caller.tenant, namespace="n"), principal_of)
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
         self._server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
         self._thread.start()
-
-    def _bank_for(self, caller) -> ReasoningBank:
-        with self._lock:
-            if caller.tenant not in self._banks:
-                self._banks[caller.tenant] = ReasoningBank.open(
-                    self._path, tenant=caller.tenant, namespace="n", embedder="hash"
-                )
-            return self._banks[caller.tenant]
 
     @property
     def url(self) -> str:
@@ -192,8 +183,7 @@ class HttpServer:
         self._server.should_exit = True
         self._thread.join(WAIT_S)
         self._socket.close()
-        for bank in self._banks.values():
-            bank.close()
+        self._bank.close()
 
 
 def principal_of(scope) -> Somebody:

@@ -131,9 +131,12 @@ async def move_link(link: PeerLink) -> None:
         return
     old = link.socket
     link.quic.move()
-    await create_optimized_datagram_transport(asyncio.get_running_loop(), lambda: link, sock=sock)
-    if old is not None:
-        old.close()
+    try:
+        await create_optimized_datagram_transport(asyncio.get_running_loop(), lambda: link, sock=sock)
+    finally:
+        # Also where the node stops meanwhile. What it had not sent yet is sent again.
+        if old is not None:
+            old.abort()
     if link.is_ended:
         link.close_socket()
     else:

@@ -47,7 +47,7 @@ from reasoningbank.store.sqlite.watch import FileWatch, Inodes, inodes_of
 MEMORY = ":memory:"
 BUSY_TIMEOUT_MS = 30_000
 WRITER_CACHE_KIB = 16_384
-IDLE_READERS = 4
+IDLE_READERS = 2
 """Shared by the banks that a process has open: each may keep one, whose files stay open."""
 _OPENINGS = 5
 
@@ -223,8 +223,11 @@ class Connections:
             self._give_reader(connection, readers)
 
     @contextmanager
-    def _resting_reader(self) -> Iterator[apsw.Connection]:
-        """One that is in no transaction, to look at the file with."""
+    def _resting_beside(self, writing: apsw.Connection | None) -> Iterator[apsw.Connection]:
+        """One that is in no transaction, to look at the file with. Who writes has the turn, so no other writes."""
+        if self.writer is not None and self.writer is not writing:
+            yield self.writer
+            return
         readers = self._readers
         connection = self._take_reader()
         try:
@@ -263,7 +266,7 @@ class Connections:
         is_begun = False
         try:
             if watch is not None:
-                with self._resting_reader() as observer:
+                with self._resting_beside(connection) as observer:
                     watch.begun(connection, observer)
             is_begun = True
         finally:
@@ -291,7 +294,7 @@ class Connections:
             # SQLite would go on writing to a file that has no name any more, and say that all is well.
             if inodes_of(self._place) != self._inodes:
                 raise self._gone_error()
-            with self._resting_reader() as observer:
+            with self._resting_beside(self.writer) as observer:
                 self._watch = FileWatch(self._place, self._path, self._inodes, self._stamp, observer)
         return self._watch
 

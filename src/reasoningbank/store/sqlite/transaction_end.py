@@ -1,4 +1,8 @@
-"""What a writing transaction looks at before it is committed, asked in one statement."""
+"""What a writing transaction looks at before it is committed, asked in one statement.
+
+Each is read to its end: an error that is raised afterwards keeps the cursor, and with a row to come that keeps the
+file open when its connection is closed.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,12 @@ _END = f"SELECT (SELECT mark FROM stamp), (SELECT max(seq) FROM feed), ({_WHY_CL
 
 def end_of_transaction(cursor: apsw.Cursor) -> tuple[Stamp | None, int, str | None]:
     """The stamp, the newest number of the feed, and why the bank takes no writes; None where it does."""
-    row: Any = cursor.execute(_END, _NAMED).fetchone()
+    row: Any
+    (row,) = cursor.execute(_END, _NAMED).fetchall()
     return Stamp.from_bytes(row[0] or b""), row[1] or 0, row[2]
 
 
 def reason_of_closing(cursor: apsw.Cursor) -> str | None:
     """That alone, for a bank that keeps no note of what it acknowledged."""
-    row: Any = cursor.execute(_WHY_CLOSED, _NAMED).fetchone()
-    return None if row is None else str(row[0])
+    rows: list[Any] = cursor.execute(_WHY_CLOSED, _NAMED).fetchall()
+    return str(rows[0][0]) if rows else None
