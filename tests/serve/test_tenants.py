@@ -15,7 +15,7 @@ from reasoningbank.serve.workers import Staffing
 from tests.serve.conftest import new_token, served
 
 TENANTS = 50
-CALLS = 1_000
+CALLS = 300
 EACH = 6
 
 
@@ -23,7 +23,7 @@ class Tenant:
     def __init__(self, number: int, port: int, token: str) -> None:
         self.name = f"tenant-{number:02}"
         self.canary = f"canary{number:02}x{number * 7919:06}"
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
         self.token = token
         self.memories: list[str] = []
         self.sessions: list[str] = []
