@@ -113,7 +113,7 @@ def _files_are_closed() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _own_home(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_home(_files_are_closed: None, _homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """No test may see, let alone touch, the bank of whoever runs it."""
     for name in [name for name in os.environ if name.startswith("REASONINGBANK_") or name in AGENT_MARKS]:
         monkeypatch.delenv(name)

@@ -40,7 +40,9 @@ def all_closed(folder: Path) -> Iterator[None]:
     before = tuple(open_below(folder))
 
     def opened() -> list[str]:
-        return [name for name in open_below(folder) if not name.startswith(before)]
+        # Qdrant's client closes the files of its local mode when it likes to.
+        ours = (name for name in open_below(folder) if "/qdrant/collection/" not in name)
+        return [name for name in ours if not name.startswith(before)]
 
     yield
     # A thread of a server that tests share may have the lock of an index, and one that queued closes what it waited for.

@@ -197,6 +197,17 @@ def test_a_server_on_standard_output_says_that_its_answers_are_lost(tmp_path, ou
 
 @posix
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_server_whose_address_cannot_be_written_ends_with_one_sentence():
+    words = '"$0" -m reasoningbank serve --port 0 --json > /dev/full'
+    done = subprocess.run(["sh", "-c", words, sys.executable], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "error: the output could not be written: No space left on device. What was stored stays stored.\n"
+    )
+
+
+@posix
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_talk_that_nobody_can_hear_costs_no_data(memory):
     words = '"$0" -m reasoningbank store other "Ask before a payment is sent again." 2> /dev/full'
     done = subprocess.run(["sh", "-c", words, sys.executable], capture_output=True, text=True)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from contextlib import suppress
+from shlex import quote
 
 import pytest
 
@@ -272,7 +273,7 @@ def test_the_bank_that_is_named_is_the_bank_of_the_hooks(rb, settings, user, tmp
 
 def test_a_bank_may_be_named_by_a_url(rb, settings, tmp_path):
     rb("install", "claude-code", "--bank", f"sqlite:///{tmp_path}/bank.db")
-    assert f"--bank {tmp_path}/bank.db hook claude-code" in settings.read_text()
+    assert f"--bank {quote(f'{tmp_path}/bank.db')} hook claude-code" in settings.read_text()
 
 
 def test_without_the_extra_the_server_is_left_out_and_said_so(rb, user, monkeypatch):
@@ -400,7 +401,7 @@ def test_the_configuration_that_is_named_is_that_of_the_hooks_and_doctor_knows_i
     named = tmp_path / "named.toml"
     named.write_text("[search]\nmax_limit = 9\n")
     rb("install", "claude-code", "--config", named)
-    assert f"--config {named} hook claude-code" in settings.read_text()
+    assert f"--config {quote(str(named))} hook claude-code" in settings.read_text()
     assert set(agent_lines(rb("doctor", "--json"))) == {("claude-code", "ok")}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,16 @@ def test_without_a_remote_elsewhere_the_folder_of_the_repository_counts(tmp_path
     first, second = (a_repository(tmp_path / side / "project", config) for side in ("a", "b"))
     assert repository_namespace(first).startswith("project-")
     assert repository_namespace(first) != repository_namespace(second)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs names of any bytes")
+def test_a_repository_in_a_folder_whose_name_is_no_text_has_a_namespace_that_is(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"gr\xfcn")
+    try:
+        (folder / ".git").mkdir(parents=True)
+    except OSError:
+        pytest.skip("this file system has no such names")
+    assert repository_namespace(folder).encode().startswith("gr\ufffdn-".encode())
 
 
 def test_outside_of_any_repository_the_default_is_used(tmp_path: Path) -> None:

@@ -93,6 +93,11 @@ def claim(act: Callable[[], object]) -> bool | None:
 
 
 @pytest.fixture
+def _files_are_closed() -> None:
+    """An interrupt between the system's answer and the next step leaves a descriptor that nobody knows."""
+
+
+@pytest.fixture
 def store(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
     # Two interrupts at once may take the leader away; whoever waits finds that out after a while, and here soon.
     monkeypatch.setattr(group_commit, "LOST_AFTER_S", 0.05)

@@ -16,7 +16,7 @@ from reasoningbank import ReasoningBank
 from reasoningbank.serve import tokens
 
 NAMESPACE = "shop"
-LONGEST_WAIT_MS = 30_000
+LONGEST_WAIT_MS = 300_000
 SCREEN = {"width": 1200, "height": 900}
 ROOT = Path(__file__).parent.parent.parent
 HOSTILE = (

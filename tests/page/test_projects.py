@@ -53,7 +53,7 @@ def test_what_a_newcomer_is_told_to_type_does_what_the_page_shows(looker, filled
     typed = shlex.split(page.locator(".ways pre", has_text="record").inner_text())
     path = str(filled[1].context.store.info.files[0])
     whole = [sys.executable, "-m", typed[0], "--bank", path, "--config", "none", *typed[1:]]
-    subprocess.run(whole, check=True, timeout=60, stdout=subprocess.DEVNULL)
+    subprocess.run(whole, check=True, timeout=300, stdout=subprocess.DEVNULL)
     page.get_by_role("link", name="Wrap errors", exact=True).wait_for()
 
 

@@ -57,7 +57,7 @@ class Api:
             data = json.dumps(body).encode()
             sent |= JSON
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         try:
             connection.request(method, path, data, sent)
             reply = connection.getresponse()
@@ -76,7 +76,7 @@ class Api:
         assert answer.status == 200, answer.body
         return answer.json
 
-    def raw(self, data: bytes, *, wait_s: float = 60.0) -> bytes:
+    def raw(self, data: bytes, *, wait_s: float = 300.0) -> bytes:
         """Everything that comes back for some bytes, until the server closes."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=wait_s) as sock:
             sock.sendall(data)
@@ -98,11 +98,11 @@ def served(bank: Bank, mounted: dict[str, Any] | None = None, **options: Any) ->
     thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
     thread.start()
     try:
-        assert started.wait(60)
+        assert started.wait(300)
         yield Api(sock.getsockname()[1], bank=bank)
     finally:
         server.should_exit = True
-        thread.join(60)
+        thread.join(300)
         service.close()
         sock.close()
         assert not thread.is_alive()
@@ -143,7 +143,7 @@ class Stream:
     """Reads events from a socket, bounded in time."""
 
     def __init__(self, api, path="/v1/changes/stream", **headers):
-        self.sock = socket.create_connection(("127.0.0.1", api.port), timeout=60)
+        self.sock = socket.create_connection(("127.0.0.1", api.port), timeout=300)
         sent = {
             "host": f"127.0.0.1:{api.port}",
             **({"authorization": f"Bearer {api.token}"} if api.token else {}),

@@ -130,7 +130,7 @@ def test_a_full_disk_makes_it_wait_and_try_again(bank, monkeypatch, caplog):
     monkeypatch.setattr(bank, "catch_up", failing)
     indexer = idle(bank)
     indexer.start()
-    assert tried.wait(60)
+    assert tried.wait(300)
     until(lambda: bank.index_lag() == 0)
     indexer.close()
     assert "no room" in caplog.text

@@ -63,7 +63,7 @@ def test_a_body_that_never_comes_is_cut_off(bank):
 
 def test_slow_clients_keep_nobody_else_waiting(bank):
     with served(bank, limits=Limits(header_wait_s=20.0)) as api:
-        slow = [socket.create_connection(("127.0.0.1", api.port), timeout=60) for _ in range(100)]
+        slow = [socket.create_connection(("127.0.0.1", api.port), timeout=300) for _ in range(100)]
         for sock in slow:
             sock.sendall(b"POST /v1/sea")
         try:
@@ -74,7 +74,7 @@ def test_slow_clients_keep_nobody_else_waiting(bank):
 
 
 def _connected(api, data: bytes = b"") -> socket.socket:
-    sock = socket.create_connection(("127.0.0.1", api.port), timeout=60)
+    sock = socket.create_connection(("127.0.0.1", api.port), timeout=300)
     sock.sendall(data)
     return sock
 
@@ -135,7 +135,7 @@ def test_an_answer_that_nobody_reads_ends_with_its_connection(bank):
             api.record(str(number), big)
         with socket.socket() as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            sock.settimeout(60)
+            sock.settimeout(300)
             sock.connect(("127.0.0.1", api.port))
             sock.sendall(f"GET /v1/memories HTTP/1.1\r\nhost: 127.0.0.1:{api.port}\r\n\r\n".encode())
             # The one that asks is one of them.
@@ -144,7 +144,7 @@ def test_an_answer_that_nobody_reads_ends_with_its_connection(bank):
 
 
 def _await(condition) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -152,7 +152,7 @@ def _await(condition) -> None:
 
 def test_whoever_hangs_up_in_the_middle_of_a_body_writes_nothing(bank):
     with served(bank) as api:
-        with socket.create_connection(("127.0.0.1", api.port), timeout=60) as sock:
+        with socket.create_connection(("127.0.0.1", api.port), timeout=300) as sock:
             head = f"POST /v1/memories HTTP/1.1\r\nhost: 127.0.0.1:{api.port}\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n"
             sock.sendall(head.encode() + b'{"title": "t", "content": "c"}')
         assert api("GET", "/v1/status").json["memories"] == {}

@@ -118,7 +118,7 @@ def keeps_its_promises(shared):
     checks = CHECKS.get_by_names(["status_code_conformance", "content_type_conformance", "response_schema_conformance"])
 
     def check(case) -> None:
-        response = case.call(base_url=f"http://127.0.0.1:{shared.port}", timeout=60)
+        response = case.call(base_url=f"http://127.0.0.1:{shared.port}", timeout=300)
         assert response.status_code < 500, response.text
         assert not LEAKS.search(response.text), response.text
         case.validate_response(response, checks=checks)

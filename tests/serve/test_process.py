@@ -56,7 +56,7 @@ def test_it_says_what_it_serves_and_ends_in_order(start):
     assert told["open_to_local"] is True
     assert api.record()["namespace"] == "n"
     process.send_signal(signal.SIGTERM)
-    _, talk = process.communicate(timeout=60)
+    _, talk = process.communicate(timeout=300)
     assert process.returncode == 0
     for word in (
         "REST",
@@ -91,7 +91,7 @@ def test_what_was_acknowledged_before_the_end_is_kept(start, path):
     under_way = threading.Event()
 
     def client(number: int) -> None:
-        with closing(http.client.HTTPConnection("127.0.0.1", api.port, timeout=60)) as connection:
+        with closing(http.client.HTTPConnection("127.0.0.1", api.port, timeout=300)) as connection:
             hammer(connection, number)
 
     def hammer(connection: http.client.HTTPConnection, number: int) -> None:
@@ -114,11 +114,11 @@ def test_what_was_acknowledged_before_the_end_is_kept(start, path):
     threads = [threading.Thread(target=client, args=(number,)) for number in range(16)]
     for thread in threads:
         thread.start()
-    assert under_way.wait(60)
+    assert under_way.wait(300)
     process.send_signal(signal.SIGTERM)
     for thread in threads:
-        thread.join(60)
-    process.communicate(timeout=60)
+        thread.join(300)
+    process.communicate(timeout=300)
     assert process.returncode == 0
     assert len(broken) == 16
     assert all(isinstance(one, (ConnectionError, http.client.RemoteDisconnected)) for one in broken), broken
@@ -161,7 +161,7 @@ def test_https_is_spoken_with_a_certificate(start, tmp_path):
     _, api, told = start("--tls-cert", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem"))
     assert told["address"].startswith("https://")
     trust = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
-    connection = http.client.HTTPSConnection("localhost", api.port, context=trust, timeout=30)
+    connection = http.client.HTTPSConnection("localhost", api.port, context=trust, timeout=300)
     connection.request("GET", "/v1/status")
     assert connection.getresponse().status == 200
     connection.close()
@@ -192,7 +192,7 @@ def test_a_missing_extra_names_itself(path, monkeypatch, capsys):
 def test_the_rest_address_that_it_prints_answers(start):
     process, api, _ = start()
     process.send_signal(signal.SIGTERM)
-    _, talk = process.communicate(timeout=60)
+    _, talk = process.communicate(timeout=300)
     assert f"REST        http://127.0.0.1:{api.port}/v1/status and all else under /v1\n" in talk
 
 

@@ -130,7 +130,7 @@ def test_a_websocket_is_not_opened(shared):
         "GET /v1/search HTTP/1.1", f"host: 127.0.0.1:{shared.port}", "connection: Upgrade, close", "upgrade: websocket",
         "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==", "sec-websocket-version: 13", "", "",
     ]  # fmt: skip
-    with socket.create_connection(("127.0.0.1", shared.port), timeout=60) as sock:
+    with socket.create_connection(("127.0.0.1", shared.port), timeout=300) as sock:
         sock.sendall("\r\n".join(lines).encode())
         assert not sock.recv(100).startswith(b"HTTP/1.1 101")
 

@@ -78,10 +78,10 @@ def test_a_busy_stream_hears_of_nothing_that_was_written_after_its_token_was_rev
             while (line := listening.line()) is not None:
                 if line.startswith("data: "):
                     heard.append(json.loads(line[6:])["id"])
-            assert wrote_late.wait(60), "writing went on"
+            assert wrote_late.wait(300), "writing went on"
         finally:
             over.set()
-            thread.join(60)
+            thread.join(300)
         assert not set(heard).intersection(late)
 
 
@@ -126,7 +126,7 @@ def test_a_stream_that_nobody_reads_is_broken_off(bank, token_for):
     token = token_for("acme", "read")
     with served(bank) as api, socket.socket() as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        sock.settimeout(60)
+        sock.settimeout(300)
         sock.connect(("127.0.0.1", api.port))
         head = f"GET /v1/changes/stream HTTP/1.1\r\nhost: 127.0.0.1:{api.port}\r\nauthorization: Bearer {token}\r\n\r\n"
         sock.sendall(head.encode())
@@ -135,7 +135,7 @@ def test_a_stream_that_nobody_reads_is_broken_off(bank, token_for):
         for _ in range(12):
             api.as_(token_for("acme"))("POST", "/v1/memories/bulk", {"memories": drafts})
         tokens.revoke(bank.context.store, _id(token), 0.0)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while "reasoningbank_streams 0\n" not in api("GET", "/metrics").body.decode():
             assert time.monotonic() < deadline
             time.sleep(0.02)
@@ -145,7 +145,7 @@ def test_a_body_that_arrives_after_its_token_was_revoked_changes_nothing(bank, t
     token = token_for("acme")
     with served(bank) as api:
         body = json.dumps({"title": "late", "content": "x"}).encode()
-        connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=300)
         connection.putrequest("POST", "/v1/memories")
         for name, value in {
             "authorization": f"Bearer {token}",
@@ -154,7 +154,7 @@ def test_a_body_that_arrives_after_its_token_was_revoked_changes_nothing(bank, t
         }.items():
             connection.putheader(name, value)
         connection.endheaders(body[:5])
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while "reasoningbank_requests_in_flight 2\n" not in api("GET", "/metrics").body.decode():
             assert time.monotonic() < deadline
         tokens.revoke(bank.context.store, _id(token), 0.0)
@@ -168,7 +168,7 @@ def test_lines_of_an_import_that_arrive_after_its_token_was_revoked_change_nothi
     token = token_for("acme")
     with served(bank) as api:
         line = json.dumps({"title": "late", "content": "x"}).encode() + b"\n"
-        connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=300)
         connection.putrequest("POST", "/v1/import")
         connection.putheader("authorization", f"Bearer {token}")
         connection.putheader("content-type", "application/x-ndjson")

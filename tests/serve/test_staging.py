@@ -38,9 +38,9 @@ def test_raw_lines_of_an_import_cannot_be_found_on_the_disk_while_they_arrive(ba
             f"POST /v1/import HTTP/1.1\r\nhost: 127.0.0.1:{api.port}\r\ncontent-type: application/x-ndjson\r\n"
             f"connection: close\r\ncontent-length: {len(sent) + 1}\r\n\r\n"
         )
-        with socket.create_connection(("127.0.0.1", api.port), timeout=60) as connection:
+        with socket.create_connection(("127.0.0.1", api.port), timeout=300) as connection:
             connection.sendall(head.encode() + sent)
-            until = time.monotonic() + 60
+            until = time.monotonic() + 300
             while not open_files_below(folder) and time.monotonic() < until:
                 time.sleep(0.01)
             assert open_files_below(folder)

@@ -23,7 +23,7 @@ class Tenant:
     def __init__(self, number: int, port: int, token: str) -> None:
         self.name = f"tenant-{number:02}"
         self.canary = f"canary{number:02}x{number * 7919:06}"
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
         self.token = token
         self.memories: list[str] = []
         self.sessions: list[str] = []

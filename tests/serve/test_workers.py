@@ -111,13 +111,13 @@ def test_a_job_in_hand_is_given_back_when_the_server_ends(path):
 
     def slow(episode: Episode) -> list[Any]:
         begun.set()
-        assert go_on.wait(60)
+        assert go_on.wait(300)
         return [a_lesson()]
 
     with ReasoningBank.open(path, embedder="hash", namespace="n", distiller=Distiller(slow)) as bank:
         with served(bank) as api:
             end_session(api)
-            assert begun.wait(60)
+            assert begun.wait(300)
         [queued] = bank.jobs.list()
         assert (queued.standing, queued.lease.attempts) == ("waiting", 0), "no attempt is counted for it"
         go_on.set()
@@ -192,7 +192,7 @@ def test_a_server_killed_at_work_loses_no_job_and_doubles_no_lesson(start, path)
     process, api, _ = start("--workers", "2")
     until(lambda: jobs(api) == {"done": 150})
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     assert process.returncode == 0
     with ReasoningBank.open(path, namespace="n") as bank:
         [learned] = bank.list(tags=["fix"], limit=1000)
@@ -209,6 +209,6 @@ def test_a_server_killed_at_work_loses_no_job_and_doubles_no_lesson(start, path)
 def test_the_server_says_who_distils(start):  # noqa: F811
     process, _, _ = start("--workers", "3")
     process.send_signal(signal.SIGTERM)
-    assert "offline, 3 workers at work while it serves" in process.communicate(timeout=60)[1]
+    assert "offline, 3 workers at work while it serves" in process.communicate(timeout=300)[1]
     with pytest.raises(AssertionError, match="--workers must be from 0 to 64"):
         start("--workers", "65")

@@ -7,6 +7,7 @@ these terms. Whatever is missing or of another type is as good as absent: a hook
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -58,7 +59,7 @@ def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Even
         return None
     called, output, inside = kind, _output(data), subagent_name(_text(data, "agent_id"))
     session = _text(data, "session_id") or _text(data, "conversation_id")
-    transcript = _text(data, "transcript_path") or None
+    transcript = _path(_text(data, "transcript_path")) or None
     failure = _failure(host, kind, data, output)
     if kind == AFTER_TOOL and failure is not None:
         kind = AFTER_FAILURE
@@ -67,8 +68,8 @@ def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Even
         kind=kind,
         named=called,
         session=f"{session}/{inside}" if inside else session,
-        cwd=_text(data, "cwd") or _first_root(data) or cwd,
-        transcript=(_text(data, "agent_transcript_path") or None) if inside else transcript,
+        cwd=_path(_text(data, "cwd") or _first_root(data)) or cwd,
+        transcript=(_path(_text(data, "agent_transcript_path")) or None) if inside else transcript,
         prompt=_text(data, "prompt"),
         tool=_text(data, "tool_name") or ("Shell" if _text(data, "command") else ""),
         tool_input=_tool_input(data),
@@ -84,6 +85,15 @@ def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Even
 def subagent_name(agent_id: str) -> str:
     """As the transcript of a subagent's run is called; "" for no subagent."""
     return f"agent-{agent_id}" if agent_id else ""
+
+
+def _path(text: str) -> str:
+    """A path as this process names it: an agent writes UTF-8, and the locale may be another."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return os.fsdecode(text.encode("utf-8", "surrogatepass"))
+    return text
 
 
 def _text(data: Mapping[str, Any], name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -21,8 +22,9 @@ def repository_namespace(directory: Path) -> str:
     remote = _remote(common)
     if remote:
         return remote
-    digest = blake2b(str(common.resolve()).encode(), digest_size=4).hexdigest()
-    return f"{common.resolve().parent.name}-{digest}"
+    place = common.resolve()
+    name = os.fsencode(place.parent.name).decode("utf-8", "replace")
+    return f"{name}-{blake2b(os.fsencode(place), digest_size=4).hexdigest()}"
 
 
 def repository_branch(directory: Path) -> str | None:
@@ -38,13 +40,13 @@ def _git_folder(directory: Path) -> Path | None:
         if candidate.is_dir():
             return candidate
         if candidate.is_file():
-            match = re.match(r"gitdir:\s*(.+)", _text(candidate))
+            match = re.match(r"gitdir:\s*(.+)", _path_in(candidate))
             return (folder / match[1].strip()) if match else None
     return None
 
 
 def _common_folder(git: Path) -> Path:
-    pointer = _text(git / "commondir").strip()
+    pointer = _path_in(git / "commondir").strip()
     return git / pointer if pointer else git
 
 
@@ -64,6 +66,14 @@ def remote_namespace(url: str) -> str | None:
     address = re.sub(r"^[^@/]*@", "", address)
     address = re.sub(r":\d+/", "/", address).replace(":", "/")
     return re.sub(r"(\.git)?/*$", "", address)[-200:].strip("/") or None
+
+
+def _path_in(file: Path) -> str:
+    """What a file of git's says, which is a path in the bytes of the system."""
+    try:
+        return os.fsdecode(file.read_bytes())
+    except OSError:
+        return ""
 
 
 def _text(path: Path) -> str:

@@ -165,7 +165,13 @@ def test_text_of_any_language_passes_in_any_locale(desktop, locale) -> None:
     with desktop.bank() as bank:
         bank.record(title="Größe prüfen 漢字 🙂", description="Größe der 漢字 prüfen", content="Nimm »ß« statt ss. 🙂")
     desktop.environment.update(locale)
-    said = desktop.spawn("UserPromptSubmit", prompt="Bitte die Größe der 漢字 prüfen")
+    kept = desktop.repository / ".git" / "worktrees" / "tree"
+    kept.mkdir(parents=True)
+    (kept / "commondir").write_text("../..\n")
+    worktree = desktop.folder / "Größe 漢字"
+    worktree.mkdir()
+    (worktree / ".git").write_text(f"gitdir: {kept}\n")
+    said = desktop.spawn("UserPromptSubmit", prompt="Bitte die Größe der 漢字 prüfen", cwd=str(worktree))
     assert "»ß«" in said.context
     assert said.out.isascii()
 

@@ -20,7 +20,7 @@ from reasoningbank.core.frozen import dataclass
 from tests import forked
 
 SOURCE = Path(reasoningbank.__file__).parents[1]
-WAIT_S = 60.0
+WAIT_S = 300.0
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
 
 

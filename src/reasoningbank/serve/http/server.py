@@ -7,6 +7,7 @@ after the commit.
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import sys
@@ -40,12 +41,19 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self.service = service
         self._ready = ready
+        self.failure: OSError | None = None
+        """Why nobody could be told where it is."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.service.workers.start()
         self.service.indexer.start()
-        self._ready()
+        try:
+            self._ready()
+        except OSError as error:
+            self.failure = error
+            # Ended as by a signal, which is looked at once it runs; uvicorn leaves one that ends before as it is.
+            asyncio.get_running_loop().call_soon(setattr, self, "should_exit", True)
 
     async def on_tick(self, counter: int) -> bool:
         if counter % LOOK_EVERY_TICKS == 0:
@@ -115,6 +123,8 @@ def run(server: Server, sock: socket.socket) -> None:
         server.service.close()
         sys.setswitchinterval(patience)
         signal.signal(signal.SIGTERM, before)
+    if server.failure is not None:
+        raise server.failure
 
 
 def _room_for_connections() -> int:
