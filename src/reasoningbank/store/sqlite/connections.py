@@ -47,7 +47,7 @@ from reasoningbank.store.sqlite.watch import FileWatch, Inodes, inodes_of
 MEMORY = ":memory:"
 BUSY_TIMEOUT_MS = 30_000
 WRITER_CACHE_KIB = 16_384
-IDLE_READERS = 2
+IDLE_READERS = 8
 """Shared by the banks that a process has open: each may keep one, whose files stay open."""
 _OPENINGS = 5
 
