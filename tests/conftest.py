@@ -127,6 +127,7 @@ def _time_to_catch_up() -> Iterator[None]:
     """However slow the machine is, a search waits for the index: what is found must not hang on a clock."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(current, "CATCH_UP_BUDGET_S", 60.0)
+        patch.setattr(current, "AHEAD_BUDGET_S", 60.0)
         yield
 
 

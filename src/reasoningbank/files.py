@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -69,6 +70,15 @@ def sync_folder(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def open_owned(path: Path | str, flags: int) -> FileIO:
+    """Open until it is closed, or nobody has it any more. It is in nobody's hands for no step of the interpreter, so
+    that no interrupt leaves it open.
+    """
+    flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    [file] = map(FileIO, map(os.open, [path], [flags], [PRIVATE_MODE]), ["r+" if flags & os.O_RDWR else "r"])
+    return file
 
 
 def open_lock(path: Path) -> int:

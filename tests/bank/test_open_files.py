@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -16,7 +18,7 @@ from reasoningbank.config import locate
 from reasoningbank.core.errors import BankMoved
 from reasoningbank.store.sqlite.store import SqliteStore
 from reasoningbank.wiring.migrating import migrate_bank
-from tests.open_files import DESCRIPTORS, all_closed, open_below
+from tests.open_files import DESCRIPTORS, PATIENCE_S, all_closed, open_below
 
 pytestmark = pytest.mark.skipif(DESCRIPTORS is None, reason="nothing here says which files are open")
 BANKS = 10
@@ -61,6 +63,21 @@ def test_a_bank_whose_refusal_is_remembered_keeps_no_file_open_once_it_is_closed
             bank.record(title="Lint", content="Run ruff before each commit")
     assert open_below(tmp_path) == []
     assert kept.value.place
+
+
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+def test_a_bank_that_is_dropped_without_being_closed_keeps_no_file_open(path: Path) -> None:
+    bank = ReasoningBank.open(path, embedder="hash")
+    bank.record(title="Retry", content="Run a flaky test with --reruns before you mend it")
+    assert bank.search("flaky test", floor=0.0).memories
+    del bank
+    deadline = time.monotonic() + PATIENCE_S
+    while gc.collect() >= 0 and open_below(path.parent) and time.monotonic() < deadline:
+        # What was shown is still being written down.
+        time.sleep(0.01)
+    assert open_below(path.parent) == []
+    with ReasoningBank.open(path, embedder="hash") as bank:
+        assert len(bank.list()) == 1
 
 
 LIMITED = """

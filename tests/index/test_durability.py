@@ -18,6 +18,7 @@ import reasoningbank
 from reasoningbank.core.errors import BankDamaged, BankReadOnly, BankTooNew, BankUnavailable, EmbedderMismatch
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.index.embedded import EmbeddedIndex
+from reasoningbank.index.examine import examine
 from reasoningbank.index.generation import Generation
 from reasoningbank.index.header import Header, HeaderFile
 from reasoningbank.ports import Filter, Probe
@@ -362,6 +363,37 @@ def test_an_index_that_is_opened_while_its_segments_are_merged_is_not_taken_for_
     assert [segment[:2] for segment in read_before[0].segments] == [(0, 5_000)]
 
 
+def test_an_index_that_is_replaced_while_it_is_opened_is_not_taken_for_a_damaged_one(
+    open_bench, random_memories, monkeypatch
+) -> None:
+    first = open_bench(8)
+    memories = random_memories(1, 5_000)
+    first.apply(added=memories)
+    real, replaced = Generation._open_segment, []
+
+    def open_segment(generation: Generation, *named: int) -> object:
+        if not replaced:
+            replaced.append(generation.directory)
+            first.apply(erased=[memories[0].id])
+        return real(generation, *named)
+
+    monkeypatch.setattr(Generation, "_open_segment", open_segment)
+    assert open_bench(8).index.info().memories == 4_999
+    assert not replaced[0].exists()
+
+
+def test_what_was_taken_from_an_index_can_be_examined_when_another_process_has_replaced_that(
+    open_bench, random_memories
+) -> None:
+    first, other = open_bench(8), open_bench(8)
+    memories = random_memories(1, 5_000)
+    first.apply(added=memories)
+    content, snapshot = other.index.latest_snapshot()
+    first.apply(erased=[memories[0].id])
+    assert not content.directory.exists()
+    assert examine(content, snapshot).is_sound
+
+
 def test_clearing_up_after_a_dead_writer_never_shortens_a_file_that_others_may_have_mapped(
     open_bench, memory, monkeypatch
 ) -> None:
@@ -390,7 +422,7 @@ def test_clearing_up_after_a_dead_writer_never_shortens_a_file_that_others_may_h
 def test_a_header_is_never_written_over_one_that_others_may_have_mapped(tmp_path) -> None:
     """A file that is opened to be written anew is empty for a moment, and whoever has it mapped is then killed."""
     HeaderFile.create(tmp_path / "header", Header(sequence=1, applied=7))
-    mapped = HeaderFile(tmp_path / "header", writable=False)
+    mapped = HeaderFile(tmp_path / "header")
     with pytest.raises(BankUnavailable, match="another process"):
         HeaderFile.create(tmp_path / "header", Header(sequence=1))
     assert mapped.read().applied == 7

@@ -19,6 +19,7 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.types import Memory
 from reasoningbank.store.sqlite import turn as turns
 from reasoningbank.store.sqlite.turn import WriteTurn
+from tests.open_files import open_below
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere SQLite alone decides who writes")
 ENOUGH_S = 120.0
@@ -162,6 +163,17 @@ def test_one_who_closes_while_it_waits_holds_nobody_up(tmp_path, turn_at):
     second.close()
     first.give()
     assert third.take(ENOUGH_S)
+
+
+def test_one_who_is_dropped_while_it_waits_keeps_no_file_open(tmp_path, turn_at):
+    first = turn_at(tmp_path / "first" / "turn")
+    (tmp_path / "first").mkdir()
+    assert first.take()
+    second = WriteTurn(str(tmp_path / "first" / "turn"))
+    assert not second.take(0.0)
+    del second
+    first.close()
+    until(lambda: open_below(tmp_path) == [])
 
 
 def test_nobody_queues_while_nobody_waits_and_everybody_does_once_somebody_had_to(tmp_path, turn_at):

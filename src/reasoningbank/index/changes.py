@@ -191,7 +191,6 @@ def copy_live(source: Content, target: Content, without: Collection[int], *, hea
     """
     snapshot = source.snapshot()
     old, rows, header = snapshot.header, snapshot.rows, target.snapshot().header
-    entries_of_all = source.all_entries(old)
     for first in range(0, old.rows, BLOCK_ROWS):
         last = min(old.rows, first + BLOCK_ROWS)
         by_row, by_words, by_vectors = examine_slots(source, snapshot, first, last)
@@ -207,7 +206,7 @@ def copy_live(source: Content, target: Content, without: Collection[int], *, hea
         counts = np.diff(bounds)[keep]
         starts = bounds[:-1][keep]
         places = np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-        entries = Entries(packed=entries_of_all[places], counts=counts, lengths=rows.take("length", slots))
+        entries = Entries(packed=snapshot.entries[places], counts=counts, lengths=rows.take("length", slots))
         ids, heap = packed_ids(rows.ids(slots), header.heap)
         columns = {name: rows.take(name, slots) for name in COPIED}
         header = target.append(header, {**columns, "id": ids}, entries, heap)

@@ -58,6 +58,7 @@ class Snapshot:
     rows: Rows
     vectors: KeptVectors
     """Only as many rows as have vectors."""
+    entries: NDArray[Any]
     segments: tuple[Segment, ...]
     tail: Tail
     rotation: Rotation
@@ -92,6 +93,7 @@ class Content(ABC):
             header=header,
             rows=rows,
             vectors=self._vectors_at(header.embedded),
+            entries=self.all_entries(header),
             segments=tuple(self._segments.values()),
             tail=self._tail,
             rotation=self.rotation,

@@ -154,8 +154,11 @@ class EmbeddedIndex:
                 try:
                     with damage_is_named(self._directory):
                         generation = Generation(self._directory / name, self._shape, writable=not self._read_only)
-                except FileNotFoundError:
+                except (FileNotFoundError, BankDamaged) as error:
                     # Compacted away between the two reads, or damaged: the next round tells which.
+                    is_named = self._pointer.read_text("utf-8", "replace").strip() == name
+                    if is_named and isinstance(error, BankDamaged):
+                        raise
                     continue
                 if self._generation is not None:
                     self._generation.close()

@@ -69,7 +69,7 @@ def examine_slots(content: Content, snapshot: Snapshot, first: int, last: int) -
     bounds = content.entry_bounds(header, rows, first, last)
     starts, stops = bounds[:-1], bounds[1:]
     possible = (starts >= 0) & (stops >= starts) & (stops <= header.entries)
-    sums = bounded_checks(content.all_entries(header), np.where(possible, starts, 0), np.where(possible, stops, 0))
+    sums = bounded_checks(snapshot.entries, np.where(possible, starts, 0), np.where(possible, stops, 0))
     by_words = ~possible | (sums != rows.span("words", first, last))
     by_vectors = np.zeros(last - first, np.bool_)
     embedded = max(first, min(last, header.embedded))

@@ -12,14 +12,14 @@ import errno
 import mmap
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from reasoningbank.core.errors import BankDamaged
-from reasoningbank.files import sync
+from reasoningbank.files import open_owned, sync
 from reasoningbank.index import mapping
 from reasoningbank.index.durable import full_disk_is_an_error
 from reasoningbank.index.mapping import Bytes
@@ -32,36 +32,27 @@ class GrowingFile:
     def __init__(self, path: Path, *, writable: bool) -> None:
         self.path = path
         self._writable = writable
-        self._written: int | None = None
-        """The descriptor of a write that is not durable yet."""
+        self._written: FileIO | None = None
+        """Open since a write that is not durable yet; not for reading, since the thread that writes may close it."""
         self._dirty = False
         self._view: Bytes = np.empty(0, np.uint8)
-        with self._opened():
+        with self._open():
             """It is there, and may be used as asked."""
 
-    @contextmanager
-    def _opened(self) -> Iterator[int]:
-        if self._written is not None:
-            yield self._written
-            return
-        flags = os.O_RDWR if self._writable else os.O_RDONLY
-        descriptor = os.open(self.path, flags | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
-        try:
-            yield descriptor
-        finally:
-            os.close(descriptor)
+    def _open(self) -> FileIO:
+        return open_owned(self.path, os.O_RDWR if self._writable else os.O_RDONLY)
 
     def view(self, size: int) -> Bytes:
         """The file as bytes, at least `size` of them. Views given earlier stay valid and see the same file."""
         # Kept in hand: another thread may put its own, shorter one in the same place at any moment.
         view = self._view
         if len(view) < size:
-            with self._opened() as descriptor:
-                on_disk = os.fstat(descriptor).st_size
+            with self._open() as file:
+                on_disk = os.fstat(file.fileno()).st_size
                 if on_disk < size:
                     raise BankDamaged(f"The index file {self.path} is cut short; build the index again.")
                 access = mmap.ACCESS_WRITE if self._writable else mmap.ACCESS_READ
-                self._view = view = mapping.map_file(descriptor, on_disk, access)
+                self._view = view = mapping.map_file(file.fileno(), on_disk, access)
         return view
 
     def write(self, at: int, data: Any) -> None:
@@ -78,28 +69,26 @@ class GrowingFile:
 
     def _reserved(self, size: int) -> int:
         if self._written is None:
-            self._written = os.open(self.path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
-        if os.fstat(self._written).st_size < size:
+            self._written = self._open()
+        descriptor = self._written.fileno()
+        if os.fstat(descriptor).st_size < size:
             # Sparse: the room is promised to the map, blocks are taken as data arrives.
-            os.ftruncate(self._written, _with_room(size))
-        return self._written
+            os.ftruncate(descriptor, _with_room(size))
+        return descriptor
 
     def touched(self) -> None:
         """Something was written through a view."""
         self._dirty = True
 
     def sync(self) -> None:
-        if self._dirty:
-            with full_disk_is_an_error(self.path), self._opened() as descriptor:
-                sync(descriptor)
-            self._dirty = False
-        self._close_written()
-
-    def _close_written(self) -> None:
         # Forgotten first: a child that is forked in between must not close what has the number by then.
-        descriptor, self._written = self._written, None
-        if descriptor is not None:
-            os.close(descriptor)
+        written, self._written = self._written, None
+        if self._dirty:
+            with full_disk_is_an_error(self.path), written or self._open() as file:
+                sync(file.fileno())
+            self._dirty = False
+        elif written is not None:
+            written.close()
 
     def forget_beyond(self, size: int) -> None:
         """Really remove what a dead writer left behind the committed end.
@@ -107,14 +96,15 @@ class GrowingFile:
         Overwritten, not cut off: a process that looks past the end of a file through its map is killed, and others may
         have this one mapped.
         """
-        with self._opened() as descriptor:
-            for at, end in _extents(descriptor, size):
+        with self._open() as file:
+            for at, end in _extents(file.fileno(), size):
                 for start in range(at, end, _LEAST_GROWTH_BYTES):
                     self.write(start, bytes(min(_LEAST_GROWTH_BYTES, end - start)))
 
     def continued(self) -> PrivateFile:
         """The file as it is, to be continued in this process's memory alone."""
-        with self._opened() as descriptor:
+        with self._open() as file:
+            descriptor = file.fileno()
             on_disk = os.fstat(descriptor).st_size
             if not on_disk:
                 return PrivateFile(self.path, np.empty(0, np.uint8))
@@ -124,7 +114,9 @@ class GrowingFile:
 
     def close(self) -> None:
         self._view = np.empty(0, np.uint8)
-        self._close_written()
+        written, self._written = self._written, None
+        if written is not None:
+            written.close()
 
 
 class PrivateFile:

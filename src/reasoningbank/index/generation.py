@@ -31,7 +31,7 @@ class Generation(Content):
         if read_checked(directory / _ABOUT) != shape.about:
             raise EmbedderMismatch(f"The index {directory} was made for another embedder, or from other texts.")
         rotation = rotations.from_bytes(read_checked(directory / _ROTATION))
-        self._header = HeaderFile(directory / _HEADER, writable=writable)
+        self._header = HeaderFile(directory / _HEADER)
         self._growing = {name: GrowingFile(directory / name, writable=writable) for name in FILES}
         super().__init__(directory, shape, rotation, self._growing)
         self._mapping = threading.RLock()

@@ -6,7 +6,6 @@ know what the numbers are about.
 
 from __future__ import annotations
 
-import mmap
 import os
 import struct
 import zlib
@@ -58,15 +57,14 @@ def read_header(path: Path) -> Header:
 class HeaderFile:
     """One that is mapped, to see at once what other processes write."""
 
-    def __init__(self, path: Path, *, writable: bool) -> None:
+    def __init__(self, path: Path) -> None:
         # Brings NumPy along, which whoever only reads a header does without.
         from reasoningbank.index import mapping
 
         self._path = path
-        with path.open("r+b" if writable else "rb") as file:
+        with path.open("rb") as file:
             _check_size(path, os.fstat(file.fileno()).st_size)
-            access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
-            self._map = mapping.map_file(file.fileno(), _COPY_AT[1] + _COPY_BYTES, access).data
+            self._map = mapping.map_file(file.fileno(), _COPY_AT[1] + _COPY_BYTES).data
 
     @classmethod
     def create(cls, path: Path, header: Header) -> None:
@@ -99,9 +97,10 @@ class HeaderFile:
         return self._map[at : at + _COPY_BYTES].tobytes()
 
     def write(self, header: Header) -> None:
-        at = _COPY_AT[header.sequence % 2]
-        with self._path.open("r+b") as file:
-            self._map[at : at + _COPY_BYTES] = _pack(header)
+        # Not through the map: not every system makes that durable together with the file.
+        with self._path.open("r+b", buffering=0) as file:
+            file.seek(_COPY_AT[header.sequence % 2])
+            file.write(_pack(header))
             sync(file.fileno())
 
 

@@ -82,10 +82,16 @@ class ShownLog:
     def _run(self) -> None:
         while not self._wake.wait(FLUSH_EVERY_S):
             self.flush()
+            with self._lock:
+                if not (self._waiting or self._vain):
+                    # It keeps the store: a bank that is dropped without being closed goes once nothing waits.
+                    self._thread = None
+                    return
 
     def close(self) -> None:
         self._closing = True
         self._wake.set()
-        if self._thread is not None:
-            self._thread.join(timeout=5.0)
+        thread = self._thread
+        if thread is not None:
+            thread.join(timeout=5.0)
         self.flush()

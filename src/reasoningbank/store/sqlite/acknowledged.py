@@ -11,10 +11,11 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.files import open_owned
 from reasoningbank.store.sqlite.stamps import NAME_BYTES, Stamp
 
 _NOTE = struct.Struct(f"<8s{NAME_BYTES}s{NAME_BYTES}sQ")
@@ -58,21 +59,14 @@ def _read(place: Path, at: int) -> AcknowledgedNote | None:
     return AcknowledgedNote(Stamp(own, previous), head) if magic == _MAGIC else None
 
 
-def note_stamp(place: Path, stamp: Stamp) -> None:
-    """With the write lock held, and before the commit. What cannot be noted is not to be committed."""
-    _write(place, stamp, 0, _STAMP_AT)
+def open_notes(place: Path) -> FileIO:
+    return open_owned(note_beside(place), os.O_RDWR | os.O_CREAT)
 
 
-def note_head(place: Path, stamp: Stamp, head: int) -> None:
-    # Nothing depends on it: what it cannot say is only not noticed.
-    with suppress(OSError):
-        _write(place, stamp, head, _HEAD_AT)
-
-
-def _write(place: Path, stamp: Stamp, head: int, at: int) -> None:
-    body = _NOTE.pack(_MAGIC, stamp.own, stamp.previous, head)
-    descriptor = os.open(note_beside(place), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        os.pwrite(descriptor, body + _CHECKSUM.pack(zlib.crc32(body)), at)
-    finally:
-        os.close(descriptor)
+def write_note(notes: FileIO, stamp: Stamp, head: int | None = None) -> None:
+    """How far the bank was acknowledged; without that, the stamp: with the write lock held and before the commit, and
+    what cannot be noted is not to be committed.
+    """
+    body = _NOTE.pack(_MAGIC, stamp.own, stamp.previous, head or 0)
+    note = body + _CHECKSUM.pack(zlib.crc32(body))
+    os.pwrite(notes.fileno(), note, _STAMP_AT if head is None else _HEAD_AT)

@@ -13,11 +13,11 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 import apsw
 
@@ -74,6 +74,7 @@ class Connections:
         self._place = Path(path).absolute()
         self._inodes: Inodes = (0, 0, 0)
         """Of the files that were opened."""
+        self._note_closed: Callable[[], object] = lambda: None
         self._stamp: Stamp | None = None
         self._watch: FileWatch | None = None
 
@@ -93,6 +94,7 @@ class Connections:
                 self.turn = WriteTurn(f"{self._place}-turn")
             self._keep(self._open_file())
             note_opened(self._place)
+            self._note_closed = finalize(self, note_closed, self._place)
 
     def _keep(self, connection: apsw.Connection) -> None:
         if self.read_only:
@@ -242,7 +244,7 @@ class Connections:
             return self._connect()
 
     def _give_reader(self, connection: apsw.Connection, readers: deque[apsw.Connection]) -> None:
-        if len(readers) < max(1, IDLE_READERS // max(1, open_here())):
+        if not readers or len(readers) < IDLE_READERS // max(1, open_here()):
             readers.append(connection)
         else:
             close(connection)
@@ -324,8 +326,7 @@ class Connections:
         if forking.is_torn():
             return
         with forking.unforked():
-            if not self._is_closed and self._path != MEMORY:
-                note_closed(self._place)
+            self._note_closed()
             self._is_closed = True
             leaves = not self._is_sound()
             watch, self._watch = self._watch, None

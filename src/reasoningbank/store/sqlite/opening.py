@@ -17,7 +17,7 @@ from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, Ba
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.location import Location
 from reasoningbank.store.sqlite import schema
-from reasoningbank.store.sqlite.acknowledged import WATCHABLE, note_stamp
+from reasoningbank.store.sqlite.acknowledged import WATCHABLE, open_notes, write_note
 from reasoningbank.store.sqlite.durable import make_folder
 from reasoningbank.store.sqlite.error_mapping import not_a_bank, remedy
 from reasoningbank.store.sqlite.pairing import read_file
@@ -141,7 +141,8 @@ def _migrate(connection: apsw.Connection, location: str) -> None:
         if SCHEMA_VERSION >= STAMPED_SINCE:
             stamp = renew_stamp(connection)
             if location != ":memory:" and WATCHABLE:
-                note_stamp(Path(location), stamp)
+                with open_notes(Path(location)) as notes:
+                    write_note(notes, stamp)
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:

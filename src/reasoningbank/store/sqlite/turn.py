@@ -22,7 +22,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import FileIO
+from typing import Any
 
+from reasoningbank.files import open_owned
 from reasoningbank.forking import renew_in_child
 
 if sys.platform == "linux":
@@ -49,18 +52,28 @@ class WriteTurn:
     def __init__(self, path: str | None) -> None:
         self._path = path if sys.platform == "linux" else None
         self._queue: _Queue | None = None
+        self._seen_free: tuple[int, int, int] | None = None
+        """The file as it was when it said so last; who has to wait writes into it."""
         renew_in_child(self.leave_to_parent)
 
     def is_free(self) -> bool:
         """Whether nobody had to wait lately, so that SQLite may be asked straight away. If it is busy then, say so with
         `note_waiting`.
         """
+        seen = None
+        if self._queue is None and self._path is not None:
+            with suppress(OSError):
+                stat = os.lstat(self._path)
+                seen = stat.st_ino, stat.st_size, stat.st_mtime_ns
+            if seen is not None and seen == self._seen_free:
+                return True
         queue = self._queue or self._open()
         if queue is None or not queue.is_free():
             return False
         if queue.is_idle:
             # Not kept open for a time that may not come.
             self.close()
+            self._seen_free = seen
         return True
 
     def note_waiting(self) -> None:
@@ -92,7 +105,7 @@ class WriteTurn:
             return None
         try:
             # Never through a link: in a folder of others it could lead to any file of ours, and it is written to.
-            self._queue = _Queue(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+            self._queue = _Queue(open_owned(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW))
         except OSError:
             self._path = None
         return self._queue
@@ -102,13 +115,15 @@ class WriteTurn:
         if queue is not None:
             queue.close()
 
+    __del__ = close
+
     def leave_to_parent(self) -> None:
         """In a process that was just forked: what the parent holds must not stay held here when the parent is gone.
         The next turn is asked for with a file of our own.
         """
         queue, self._queue = self._queue, None
         if queue is not None:
-            os.close(queue.file)
+            queue.file.close()
 
 
 class _Queue:
@@ -116,7 +131,7 @@ class _Queue:
     longer.
     """
 
-    def __init__(self, file: int) -> None:
+    def __init__(self, file: FileIO) -> None:
         self.file = file
         self._is_ours = False
         self._is_closed = False
@@ -128,7 +143,9 @@ class _Queue:
         """The usher is in the queue, or called to go there."""
         self._is_wanted = False
         """Somebody waits for the usher's answer."""
-        self._call, self._answer = threading.Semaphore(0), threading.Semaphore(0)
+        self._call: Any = None
+        """From the first wait on, as is the next one: most queues see none."""
+        self._answer: Any = None
 
     @property
     def is_idle(self) -> bool:
@@ -138,8 +155,8 @@ class _Queue:
 
     def is_free(self) -> bool:
         try:
-            noted = os.pread(self.file, _MOMENT.size, 0)
-        except OSError:
+            noted = os.pread(self.file.fileno(), _MOMENT.size, 0)
+        except (OSError, ValueError):
             self._has_locks = False
             return False
         # By the clock that all processes share since the machine was started; from before that, it may lie ahead.
@@ -147,8 +164,8 @@ class _Queue:
 
     def note_waiting(self) -> None:
         # On a full disk, whoever waits is still served by SQLite.
-        with suppress(OSError):
-            os.pwrite(self.file, _MOMENT.pack(time.monotonic()), 0)
+        with suppress(OSError, ValueError):
+            os.pwrite(self.file.fileno(), _MOMENT.pack(time.monotonic()), 0)
 
     def take(self, patience_s: float) -> bool:
         if self._has_locks:
@@ -164,9 +181,10 @@ class _Queue:
         with self._mutex:
             self._is_closed = True
             if not self._is_waiting:
-                os.close(self.file)
+                self.file.close()
             # Otherwise the usher closes it when it comes back: the number must not be given to another file meanwhile.
-        self._call.release()
+            if self._call is not None:
+                self._call.release()
 
     def _taken_at_once(self) -> bool:
         if not self._lock(_LOCK_NOW, _BOTH_OURS):
@@ -177,11 +195,11 @@ class _Queue:
 
     def _lock(self, how: int, what: bytes) -> bool:
         try:
-            fcntl.fcntl(self.file, how, what)
+            fcntl.fcntl(self.file.fileno(), how, what)
         except (BlockingIOError, PermissionError):
             return False
-        except OSError:
-            # A file system that knows no such locks.
+        except (OSError, ValueError):
+            # A file system that knows no such locks, or closed by another thread.
             self._has_locks = False
             return False
         return True
@@ -189,6 +207,8 @@ class _Queue:
     def _wait(self, patience_s: float) -> bool:
         self.note_waiting()
         with self._mutex:
+            if self._call is None:
+                self._answer, self._call = threading.Semaphore(0), threading.Semaphore(0)
             self._is_wanted = True
             # One that still waits for somebody who gave up keeps its place in the queue.
             if not self._is_waiting:
@@ -219,7 +239,7 @@ class _Queue:
                 was_waiting, self._is_waiting = self._is_waiting, False
                 if self._is_closed:
                     if was_waiting:
-                        os.close(self.file)
+                        self.file.close()
                     return
                 if self._is_wanted:
                     self._is_wanted = False

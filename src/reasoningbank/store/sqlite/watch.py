@@ -13,12 +13,13 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 
 import apsw
 
 from reasoningbank.core.errors import BankReplaced
-from reasoningbank.store.sqlite.acknowledged import note_head, note_stamp, read_stamp
+from reasoningbank.store.sqlite.acknowledged import open_notes, read_stamp, write_note
 from reasoningbank.store.sqlite.calls import open_raw
 from reasoningbank.store.sqlite.stamps import (
     FRAME_HEADER_BYTES,
@@ -59,11 +60,12 @@ class FileWatch:
         self._place, self._location, self._inodes = place, location, inodes
         self._page_bytes = int(observer.pragma("page_size"))
         self._folder = str(place.parent)
-        self._log_file = os.open(f"{place}-wal", os.O_RDONLY | os.O_CLOEXEC)
+        self._log_file = FileIO(f"{place}-wal")
         self._file = open_raw(place)
         self._size = 0
         self._folder_changed = (0, 0)
         self._settled = False
+        self._notes: FileIO | None = None
         self._log: Log | None = None
         self._salts = b""
         self._known: set[bytes] = set() if stamp is None else {stamp.own}
@@ -100,7 +102,12 @@ class FileWatch:
             stamp = renew_stamp(connection)
             self._known.add(stamp.own)
             # Before the commit: whoever finds the new stamp in the file finds it in the note too.
-            note_stamp(self._place, stamp)
+            # By its name, since a recovery puts another one there.
+            notes, self._notes = self._notes, None
+            if notes is not None:
+                notes.close()
+            self._notes = open_notes(self._place)
+            write_note(self._notes, stamp)
 
     def committed(self, connection: apsw.Connection, stamp: Stamp | None, head: int) -> None:
         """Called after the commit and before the acknowledgement, with what the transaction saw at its end: the stamp,
@@ -109,7 +116,7 @@ class FileWatch:
         self._last = connection, connection.data_version()
         try:
             self._check_names("What was being stored may not be there")
-            emptied = os.pread(self._log_file, 4, 0) == b"\0\0\0\0"
+            emptied = os.pread(self._log_file.fileno(), 4, 0) == b"\0\0\0\0"
         except OSError as error:
             # Like one that was replaced: what was committed may be somewhere that will not be read again.
             raise BankReplaced(
@@ -119,7 +126,10 @@ class FileWatch:
         if emptied:
             raise self._replaced_error(f"{self._place.name}-wal was emptied", "What was being stored may not be there")
         if self.keeps_head and stamp is not None:
-            note_head(self._place, stamp, head)
+            # Nothing depends on it: what it cannot say is only not noticed.
+            with suppress(OSError):
+                self._notes = self._notes or open_notes(self._place)
+                write_note(self._notes, stamp, head)
 
     # ------------------------------------------------------------ what is looked at
 
@@ -141,11 +151,11 @@ class FileWatch:
 
     def _check_log(self, frames: int) -> None:
         at = LOG_HEADER_BYTES + (frames - 1) * (FRAME_HEADER_BYTES + self._page_bytes)
-        head = os.pread(self._log_file, FRAME_HEADER_BYTES, at)
+        head = os.pread(self._log_file.fileno(), FRAME_HEADER_BYTES, at)
         salts, ends = head[8:16], head[4:8]
         if salts != self._salts and len(head) == FRAME_HEADER_BYTES:
             # Begun anew since the last look, by this process or another one.
-            self._log = Log(lambda size, at: os.pread(self._log_file, size, at))
+            self._log = Log(lambda size, at: os.pread(self._log_file.fileno(), size, at))
             self._salts, self._seen = self._log.salts, (b"", -1)
         if len(head) < FRAME_HEADER_BYTES or salts != self._salts or ends == b"\0\0\0\0":
             self._salts = b""
@@ -238,6 +248,8 @@ class FileWatch:
 
     def close(self) -> None:
         """After the bank's own connections: this lets go of their locks."""
-        os.close(self._log_file)
+        self._log_file.close()
+        if self._notes is not None:
+            self._notes.close()
         with suppress(apsw.Error):
             self._file.xClose()
