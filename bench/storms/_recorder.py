@@ -22,10 +22,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from stat import S_ISDIR
-from typing import Any, Self
+from typing import Any
 
 import apsw
 import numpy as np
+
+from reasoningbank.index import mapping
 
 SECTOR = 512
 _FRAME = struct.Struct("<I")
@@ -206,22 +208,14 @@ class Recorder:
                 setattr(os, name, self._syncing(getattr(os, name)))
         for name in ("rename", "replace"):
             setattr(os, name, self._renaming(getattr(os, name)))
-        recorder, plain = self, mmap.mmap
+        recorder, plain = self, mapping.map_file
 
-        class Map(plain):  # type: ignore[misc, valid-type]
-            number = 0
+        def map_file(descriptor: int, size: int, access: int = mmap.ACCESS_READ) -> mapping.Bytes:
+            if access == mmap.ACCESS_WRITE:
+                recorder.learn_of_map(os.fstat(descriptor).st_ino)
+            return plain(descriptor, size, access)
 
-            def __new__(cls, fileno: int, *arguments: Any, **options: Any) -> Self:
-                made = super().__new__(cls, fileno, *arguments, **options)
-                if fileno >= 0 and options.get("access") != mmap.ACCESS_READ:
-                    made.number = os.fstat(fileno).st_ino
-                    recorder.learn_of_map(made.number)
-                return made
-
-            def flush(self, *arguments: Any) -> Any:
-                return recorder.sync(self.number, lambda: plain.flush(self, *arguments))
-
-        mmap.mmap = Map  # type: ignore[misc]
+        mapping.map_file = map_file
 
     def _syncing(self, plain: Callable[[int], None]) -> Callable[[int], None]:
         def sync(file: Any) -> None:

@@ -15,7 +15,7 @@ from bench.storms._weather import Promise, Weather
 from reasoningbank.core.errors import BankError
 from reasoningbank.core.types import Remembered
 from reasoningbank.index.header import read_header
-from reasoningbank.index.rows import BLOCK_BYTES, BLOCK_ROWS, COLUMNS, column_start
+from reasoningbank.index.rows import BLOCK_BYTES, BLOCK_ROWS, COLUMNS, STARTS
 from reasoningbank.wiring import ReasoningBank
 
 SLICE = 8
@@ -195,7 +195,7 @@ def _place(weather: Weather, victim: Path, size: int) -> int:
     name = chance.choice(list(COLUMNS))
     block, local = divmod(slot, BLOCK_ROWS)
     width = COLUMNS[name].itemsize
-    return min(size - 1, block * BLOCK_BYTES + column_start(name) + local * width + chance.randrange(width))
+    return min(size - 1, block * BLOCK_BYTES + STARTS[name] + local * width + chance.randrange(width))
 
 
 # ---------------------------------------------------------------- the bank
