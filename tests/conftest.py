@@ -74,6 +74,12 @@ class NotPassed:
         self._file = file
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._note(report)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._note(report)
+
+    def _note(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         if not report.passed:
             why = report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longreprtext
             with self._file.open("a", encoding="utf-8") as file:

@@ -10,6 +10,7 @@ import pytest
 from reasoningbank.bus.node.effects import Effect
 from reasoningbank.bus.quic.dialling import move_link
 from reasoningbank.bus.quic.limits import RateCount, TransportLimits
+from reasoningbank.bus.quic.problems import PeerUnreachable
 from reasoningbank.bus.wire.frame import Ask, EntryBatch, Have, Hello, Hits, Ping, Refusal, Want, encode_frame
 from reasoningbank.bus.wire.signing import SigningKey
 from reasoningbank.bus.wire.stream import with_length
@@ -246,6 +247,32 @@ def test_a_node_that_stops_while_a_link_moves_leaves_no_socket_open() -> None:
             moving.cancel()
             await asyncio.gather(moving, return_exceptions=True)
             assert old.is_closing()
+
+    asyncio.run(scene())
+
+
+def test_a_node_that_has_stopped_dials_nobody() -> None:
+    async def scene() -> None:
+        async with running() as one, running(listen=False) as other:
+            await other.endpoint.stop()
+            with pytest.raises(PeerUnreachable, match="This node stops"):
+                await other.endpoint.dial(one.where, one.public)
+
+    asyncio.run(scene())
+
+
+def test_a_link_that_is_closed_before_all_is_sent_leaves_no_socket_open_when_its_node_stops() -> None:
+    async def scene() -> None:
+        async with running() as one, running() as third:
+            async with running(listen=False) as other:
+                await connect(other, one)
+                link = other.endpoint.links[one.public]
+                assert link.socket is not None
+                link.socket._write_ready = False  # type: ignore[attr-defined]  # as if the network took nothing just now
+                link.socket.sendto(b"late")
+                link.close_socket()
+                await connect(other, third)
+            assert link.socket.get_extra_info("socket").fileno() == -1
 
     asyncio.run(scene())
 

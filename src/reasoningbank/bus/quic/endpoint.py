@@ -25,6 +25,7 @@ from reasoningbank.bus.quic.limits import TransportLimits
 from reasoningbank.bus.quic.link import REFUSED, PeerLink
 from reasoningbank.bus.quic.link_ends import LinkEnds
 from reasoningbank.bus.quic.listener import Listener
+from reasoningbank.bus.quic.problems import PeerUnreachable
 from reasoningbank.bus.quic.worker import DrivenNode, NodeJob, NodeThread, NodeWork
 from reasoningbank.bus.wire.frame import CONTROL
 from reasoningbank.bus.wire.signing import SigningKey
@@ -87,6 +88,9 @@ class BusEndpoint:
         `named`: what the node calls the address, if it is not written in full there.
         """
         link = await begin_link(address, self, self._key, self.limits, expected=expected)
+        if self._is_stopping:
+            link.forget()
+            raise PeerUnreachable("This node stops.")
         link.dialled_as = named or link.dialled_as
         self._dialled = {one for one in self._dialled if not one.is_gone} | {link}
         await wait_open(link)

@@ -185,7 +185,8 @@ class PeerLink(QuicConnectionProtocol):
 
     @property
     def is_gone(self) -> bool:
-        return self._transport is None or self._transport.is_closing()
+        """Whether its socket is closed, which one that is closing need not be: what it has is sent first."""
+        return self._transport is None or self._transport.get_extra_info("socket").fileno() < 0
 
     def close_socket(self) -> None:
         """Of a link that was dialled: it has its socket to itself."""
