@@ -17,8 +17,10 @@ import pytest
 import reasoningbank
 from reasoningbank.core.errors import BankDamaged, BankReadOnly, BankTooNew, BankUnavailable, EmbedderMismatch
 from reasoningbank.core.types import EmbedderIdentity
+from reasoningbank.index import mapping
 from reasoningbank.index.embedded import EmbeddedIndex
 from reasoningbank.index.examine import examine
+from reasoningbank.index.files import GrowingFile
 from reasoningbank.index.generation import Generation
 from reasoningbank.index.header import Header, HeaderFile
 from reasoningbank.ports import Filter, Probe
@@ -392,6 +394,20 @@ def test_what_was_taken_from_an_index_can_be_examined_when_another_process_has_r
     first.apply(erased=[memories[0].id])
     assert not content.directory.exists()
     assert examine(content, snapshot).is_sound
+
+
+def test_a_file_can_be_looked_at_while_another_thread_makes_what_it_wrote_durable(tmp_path, monkeypatch) -> None:
+    (tmp_path / "rows").touch()
+    file = GrowingFile(tmp_path / "rows", writable=True)
+    file.write(0, b"kept")
+    real = mapping.map_file
+
+    def map_file(*given: int) -> mapping.Bytes:
+        file.sync()
+        return real(*given)
+
+    monkeypatch.setattr(mapping, "map_file", map_file)
+    assert file.view(4)[:4].tobytes() == b"kept"
 
 
 def test_clearing_up_after_a_dead_writer_never_shortens_a_file_that_others_may_have_mapped(

@@ -246,7 +246,7 @@ class Connections:
     def _give_reader(self, connection: apsw.Connection, readers: deque[apsw.Connection]) -> None:
         if not readers or len(readers) < IDLE_READERS // max(1, open_here()):
             readers.append(connection)
-        else:
+        elif not forking.is_torn():
             close(connection)
         if self._is_closed:
             # By another thread, meanwhile.
