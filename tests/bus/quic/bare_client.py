@@ -15,12 +15,12 @@ from qh3.quic.connection import QuicConnectionError
 from qh3.tls import SessionTicket
 
 from reasoningbank.bus.quic.connection import PEERS, client_configuration
-from reasoningbank.bus.quic.limits import TransportLimits
 from reasoningbank.bus.quic.link import NONCE_STREAM
 from reasoningbank.bus.quic.proof import with_proof
 from reasoningbank.bus.wire.frame import Hello, encode_frame
 from reasoningbank.bus.wire.signing import SigningKey
 from reasoningbank.bus.wire.stream import with_length
+from tests.bus.quic.small_node import PATIENT
 
 
 class BareClient(QuicConnectionProtocol):
@@ -58,7 +58,7 @@ async def bare_client(
     tickets: list[SessionTicket] | None = None,
     wait: bool = True,
 ) -> AsyncIterator[BareClient]:
-    configuration = client_configuration(alpn, TransportLimits(), ticket)
+    configuration = client_configuration(alpn, PATIENT, ticket)
     keep = tickets.append if tickets is not None else None
     async with connect(
         *where,

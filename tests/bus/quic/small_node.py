@@ -26,7 +26,8 @@ from reasoningbank.bus.wire.signing import SigningKey
 from reasoningbank.core.errors import BankFull
 
 LOCAL = ("127.0.0.1", 0)
-WAIT_SECONDS = 120.0
+WAIT_SECONDS = 300.0
+PATIENT = TransportLimits(handshake_seconds=WAIT_SECONDS, idle_seconds=WAIT_SECONDS, frame_seconds=WAIT_SECONDS)
 
 
 def hello_of(key: SigningKey) -> Hello:
@@ -112,7 +113,7 @@ class Side:
 
 @asynccontextmanager
 async def running(
-    *, listen: bool = True, limits: TransportLimits | None = None, key: SigningKey | None = None
+    *, listen: bool = True, limits: TransportLimits = PATIENT, key: SigningKey | None = None
 ) -> AsyncIterator[Side]:
     node = SmallNode(key or SigningKey.generate())
     endpoint = BusEndpoint(on_effect=lambda effect: None, limits=limits)

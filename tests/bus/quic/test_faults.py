@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -17,7 +18,7 @@ from reasoningbank.bus.wire.frame import Ask, EntryBatch, Hello, Hits, encode_fr
 from reasoningbank.bus.wire.signing import SigningKey
 from reasoningbank.bus.wire.stream import with_length
 from tests.bus.quic.bare_client import BareClient, bare_client, wait_for_nonce
-from tests.bus.quic.small_node import Side, running, until
+from tests.bus.quic.small_node import PATIENT, Side, running, until
 
 GARBAGE = 100_000
 BURST = 250
@@ -75,7 +76,7 @@ def test_a_hundred_thousand_datagrams_of_garbage_leave_nothing_behind() -> None:
 
 def test_a_flood_of_begun_handshakes_is_bounded_and_does_not_shut_the_honest_out() -> None:
     async def scene() -> None:
-        limits = TransportLimits(half_open=64, half_open_freely=8)
+        limits = replace(PATIENT, half_open=64, half_open_freely=8)
         async with running(limits=limits) as one, running(listen=False) as honest:
             listener = one.endpoint._listener
             assert listener is not None
@@ -114,7 +115,7 @@ def test_a_handshake_that_is_begun_and_left_is_forgotten() -> None:
 
 def test_a_peer_that_opens_streams_without_end_is_slowed_and_keeps_nobody_from_an_answer() -> None:
     async def scene() -> None:
-        limits = TransportLimits(streams_per_second=100)
+        limits = replace(PATIENT, streams_per_second=100)
         async with running(limits=limits) as one, running(listen=False) as honest:
             await honest.endpoint.dial(one.where, one.public)
             async with known_client(one) as client:
@@ -153,7 +154,7 @@ def test_a_peer_that_opens_streams_without_end_is_slowed_and_keeps_nobody_from_a
 )
 def test_a_stream_that_is_no_frame_or_never_becomes_one_ends_its_link(data: bytes, code: str) -> None:
     async def scene() -> None:
-        async with running(limits=TransportLimits(frame_seconds=0.5)) as one, known_client(one) as client:
+        async with running(limits=replace(PATIENT, frame_seconds=0.5)) as one, known_client(one) as client:
             client.write(16, data)
             await until(lambda: client.closed, "it was closed")
             assert client.closed is not None
@@ -164,7 +165,7 @@ def test_a_stream_that_is_no_frame_or_never_becomes_one_ends_its_link(data: byte
 
 def test_slow_streams_that_drip_do_not_live_longer_for_it() -> None:
     async def scene() -> None:
-        async with running(limits=TransportLimits(frame_seconds=0.5)) as one, running(listen=False) as honest:
+        async with running(limits=replace(PATIENT, frame_seconds=0.5)) as one, running(listen=False) as honest:
             await honest.endpoint.dial(one.where, one.public)
             async with known_client(one) as client:
                 piece = with_length(bytes(60_000))
@@ -185,7 +186,7 @@ def test_slow_streams_that_drip_do_not_live_longer_for_it() -> None:
 
 def test_frames_that_are_begun_on_many_streams_take_bounded_memory() -> None:
     async def scene() -> None:
-        limits = TransportLimits(partial_bytes=1024 * 1024, frame_seconds=600)
+        limits = replace(PATIENT, partial_bytes=1024 * 1024)
         async with running(limits=limits) as one, known_client(one) as client:
             for stream in range(16, 16 + 4 * 40, 4):
                 client.write(stream, with_length(bytes(200_000))[:100_000])
@@ -244,7 +245,7 @@ asyncio.run(main(int(sys.argv[1]), sys.argv[2]))
 def test_a_peer_that_is_killed_in_the_middle_is_missed_by_nobody_and_may_come_again() -> None:
     async def scene() -> None:
         seed = SigningKey.generate().seed.hex()
-        limits = TransportLimits(idle_seconds=60, flush_seconds=0.1)
+        limits = replace(PATIENT, flush_seconds=0.1)
         async with running(limits=limits) as one, running(listen=False) as honest:
             await honest.endpoint.dial(one.where, one.public)
             for life in range(2):

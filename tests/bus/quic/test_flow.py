@@ -16,10 +16,10 @@ from reasoningbank.bus.wire.signing import SigningKey
 from reasoningbank.bus.wire.stream import with_length
 from reasoningbank.core.errors import BankFull, BankUnavailable
 from tests.bus.quic.bare_client import bare_client, wait_for_nonce
-from tests.bus.quic.small_node import Side, running, until
+from tests.bus.quic.small_node import PATIENT, Side, running, until
 
 KIB = 1024
-NARROW = TransportLimits(window_bytes=256 * KIB, inbox_bytes=256 * KIB, outbox_bytes=1024 * KIB)
+NARROW = replace(PATIENT, window_bytes=256 * KIB, inbox_bytes=256 * KIB, outbox_bytes=1024 * KIB)
 
 
 async def connect(dialler: Side, listener: Side) -> None:
@@ -180,7 +180,7 @@ def test_bytes_beyond_the_rate_are_taken_later_not_refused() -> None:
 
 def test_streams_beyond_the_rate_are_taken_later_not_refused() -> None:
     async def scene() -> None:
-        async with running(limits=TransportLimits(streams_per_second=50)) as one, running(listen=False) as other:
+        async with running(limits=replace(PATIENT, streams_per_second=50)) as one, running(listen=False) as other:
             await connect(other, one)
             link = one.endpoint.links[other.public]
             for number in range(90):
