@@ -175,11 +175,14 @@ def test_what_the_others_are_told_is_true_when_the_thread_that_commits_for_them_
 ) -> None:
     """One thread holds the turn; the next in the queue then leads for two more, and is interrupted at some step."""
     told: dict[str, bool | None] = {}
+    interrupted: set[str] = set()
 
     def writing(name: str, interrupt: Interrupt | None = None) -> threading.Thread:
         def change(writer: Writer) -> str:
-            # From here on the leader is interrupted: the steps of its waiting are no business of the others.
+            # From here on whoever leads is interrupted: the steps of its waiting are no business of the others. On a busy
+            # machine that is one of them, who held the leader for lost.
             if interrupt is not None:
+                interrupted.add(threading.current_thread().name)
                 interrupt.__enter__()
             return adding(name)(writer)
 
@@ -192,7 +195,7 @@ def test_what_the_others_are_told_is_true_when_the_thread_that_commits_for_them_
         def run() -> None:
             told[name] = claim(act)
 
-        thread = threading.Thread(target=run, daemon=True)
+        thread = threading.Thread(target=run, name=name, daemon=True)
         thread.start()
         return thread
 
@@ -211,7 +214,7 @@ def test_what_the_others_are_told_is_true_when_the_thread_that_commits_for_them_
     assert {name for name, said in told.items() if said is True} <= there
     assert {name for name, said in told.items() if said is False}.isdisjoint(there)
     others = {name for name in told if name.startswith("other")}
-    assert error is Alarm or all(told[name] is not None for name in others), "they were not interrupted themselves"
+    assert error is Alarm or all(told[name] is not None for name in others - interrupted)
     assert len(there & others) > len(others) / 2, "most are written by the next leader, or were already"
 
 
