@@ -33,7 +33,7 @@ def open_below(folder: Path) -> list[str]:
 
 
 @contextmanager
-def all_closed(folder: Path) -> Iterator[None]:
+def all_closed(folder: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
     """Fail if what is opened in the block below a folder is open after it. What was open before is somebody else's, and
     so is what lies beside that under its name, as the log of a bank does.
     """
@@ -45,16 +45,12 @@ def all_closed(folder: Path) -> Iterator[None]:
         return [name for name in ours if not name.startswith(before)]
 
     yield
-    # A thread of a server that tests share may have the lock of an index, and one that queued closes what it waited for.
-    deadline = time.monotonic() + PATIENCE_S
-    while (left := opened()) and all(map(_is_lock, left)) and time.monotonic() < deadline:
+    # A thread of a server that tests share may be indexing, and one that queued closes what it waited for.
+    deadline = time.monotonic() + patience_s
+    while (left := opened()) and time.monotonic() < deadline:
         time.sleep(0.01)
     if left:
         pytest.fail("\n".join(["Left open:", *left]))
-
-
-def _is_lock(name: str) -> bool:
-    return name.removesuffix(" (deleted)").endswith(("/LOCK", "turn"))
 
 
 def _name_of(descriptor: Path) -> str:

@@ -142,7 +142,7 @@ def test_a_process_that_may_open_no_more_files_is_told_what_to_do_and_loses_noth
 
 def test_a_test_that_leaves_a_bank_open_fails_with_the_names_of_its_files(tmp_path: Path) -> None:
     with ReasoningBank.open(tmp_path / "shared.db", embedder="hash") as shared:
-        with pytest.raises(pytest.fail.Exception, match=r"left\.db-wal"), all_closed(tmp_path):
+        with pytest.raises(pytest.fail.Exception, match=r"left\.db-wal"), all_closed(tmp_path, patience_s=0):
             left = ReasoningBank.open(tmp_path / "left.db", embedder="hash")
         left.close()
         with all_closed(tmp_path), ReasoningBank.open(tmp_path / "closed.db", embedder="hash") as bank:

@@ -6,6 +6,7 @@ import asyncio
 import http.client
 import json
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -196,9 +197,9 @@ def test_an_access_token_is_checked_once_and_believed_no_longer_than_it_lasts(ba
         # The issuer withdraws the key: what was signed with it ends with the keys that are at hand.
         keys.write_text(jwks(two=OTHER_KEY))
         monkeypatch.setattr(oauth, "KEYS_LAST_S", 0.0)
-        client("GET", "/v1/status")
-        monkeypatch.setattr(oauth, "KEYS_LAST_S", 600.0)
-        assert client("GET", "/v1/status").status == 401
+        deadline = time.monotonic() + 300
+        while client("GET", "/v1/status").status != 401:
+            assert time.monotonic() < deadline, "the keys that are at hand stay the old ones"
 
 
 TEXT = "\0the password=Zx8qLm2Rt5Vw9Kp3 is in line one. " + "word " * 1_000

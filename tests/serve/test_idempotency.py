@@ -9,6 +9,7 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import NotFound, StoreError
 from reasoningbank.core.types import Memory
+from reasoningbank.serve.workers import Staffing
 from tests.serve.conftest import Api, served
 
 MEMORY = {"title": "t", "content": "c"}
@@ -40,30 +41,32 @@ def test_another_request_with_the_same_key_is_refused(api, bank):
     assert count(bank) == 1
 
 
-def test_every_write_takes_a_key(api, bank):
-    made, other = api.record()["id"], api.record("o", "o")["id"]
-    session = api("POST", "/v1/sessions", {"task": "t"}).json["id"]
-    edge = {"source": made, "target": other, "kind": "requires"}
-    writes = [
-        ("POST", "/v1/memories/bulk", {"memories": [MEMORY]}),
-        ("PUT", "/v1/keys/k", {"content": "v"}),
-        ("PATCH", f"/v1/memories/{made}", {"title": "new"}),
-        ("POST", f"/v1/memories/{made}/feedback", {"helpful": True}),
-        ("POST", f"/v1/memories/{made}/outcome", {"succeeded": True}),
-        ("POST", "/v1/sessions", {"task": "t"}),
-        ("POST", f"/v1/sessions/{session}/steps", {"action": "a"}),
-        ("POST", f"/v1/sessions/{session}/end", {"outcome": "success"}),
-        ("POST", "/v1/links", edge),
-        ("DELETE", f"/v1/memories/{other}", None),
-        ("POST", f"/v1/memories/{other}/restore", None),
-    ]
-    for number, (method, path, body) in enumerate(writes):
-        first = api(method, path, body, idempotency_key=f"w{number}")
-        assert first.status in (200, 201), first.body
-        head = bank.context.store.head()
-        again = api(method, path, body, idempotency_key=f"w{number}")
-        assert (again.body, again.headers.get("idempotency-replayed")) == (first.body, "true"), path
-        assert bank.context.store.head() == head, f"{path} was done twice"
+def test_every_write_takes_a_key(bank):
+    # Without workers: what they learn is written when they come to it.
+    with served(bank, staffing=Staffing(workers=0)) as api:
+        made, other = api.record()["id"], api.record("o", "o")["id"]
+        session = api("POST", "/v1/sessions", {"task": "t"}).json["id"]
+        edge = {"source": made, "target": other, "kind": "requires"}
+        writes = [
+            ("POST", "/v1/memories/bulk", {"memories": [MEMORY]}),
+            ("PUT", "/v1/keys/k", {"content": "v"}),
+            ("PATCH", f"/v1/memories/{made}", {"title": "new"}),
+            ("POST", f"/v1/memories/{made}/feedback", {"helpful": True}),
+            ("POST", f"/v1/memories/{made}/outcome", {"succeeded": True}),
+            ("POST", "/v1/sessions", {"task": "t"}),
+            ("POST", f"/v1/sessions/{session}/steps", {"action": "a"}),
+            ("POST", f"/v1/sessions/{session}/end", {"outcome": "success"}),
+            ("POST", "/v1/links", edge),
+            ("DELETE", f"/v1/memories/{other}", None),
+            ("POST", f"/v1/memories/{other}/restore", None),
+        ]
+        for number, (method, path, body) in enumerate(writes):
+            first = api(method, path, body, idempotency_key=f"w{number}")
+            assert first.status in (200, 201), first.body
+            head = bank.context.store.head()
+            again = api(method, path, body, idempotency_key=f"w{number}")
+            assert (again.body, again.headers.get("idempotency-replayed")) == (first.body, "true"), path
+            assert bank.context.store.head() == head, f"{path} was done twice"
 
 
 def test_an_erasure_with_a_key_is_answered_again_and_leaves_nothing(api, bank, path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -138,7 +139,7 @@ def test_closing_the_terminal_ends_the_hook_and_not_the_reader(desktop) -> None:
     told(desktop, "s1")
     # A shell of its own, as a terminal has one; the hook is its child, and everything in it gets the signal.
     raw = json.dumps(desktop.payload("Stop", "s1"))
-    script = f"printf %s '{raw}' | {' '.join(desktop.command())}; kill -HUP 0"
+    script = f"printf %s '{raw}' | {shlex.join(desktop.command())}; kill -HUP 0"
     subprocess.run(
         ["sh", "-c", script], env=desktop.env(), cwd=desktop.folder, start_new_session=True, timeout=PATIENCE_S,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -162,6 +163,8 @@ def test_a_torn_session_file_is_passed_over(desktop) -> None:
     [{"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}, pytest.param({"PYTHONIOENCODING": "ascii"}, marks=storm)],
 )
 def test_text_of_any_language_passes_in_any_locale(desktop, locale) -> None:
+    if not sys.prefix.isascii():
+        pytest.skip("in such a locale Python itself does not find what is installed from a folder like this one")
     with desktop.bank() as bank:
         bank.record(title="Größe prüfen 漢字 🙂", description="Größe der 漢字 prüfen", content="Nimm »ß« statt ss. 🙂")
     desktop.environment.update(locale)
@@ -193,7 +196,7 @@ def test_a_disk_without_room_costs_the_advice_and_nothing_else(desktop, event) -
     teach(desktop)
     raw = json.dumps(desktop.payload(event, prompt=PROMPT, tool_name="Bash", tool_input={"command": "ls"}))
     # Nothing can be written to any file; what is printed goes to a pipe.
-    script = f"ulimit -f 0; exec {' '.join(desktop.command())}"
+    script = f"ulimit -f 0; exec {shlex.join(desktop.command())}"
     done = subprocess.run(
         ["sh", "-c", script], input=raw, env=desktop.env(), cwd=desktop.folder, capture_output=True, text=True, timeout=300
     )  # fmt: skip
@@ -206,7 +209,7 @@ def test_a_folder_that_is_gone_is_no_reason_to_fail(desktop) -> None:
     gone = desktop.folder / "gone"
     gone.mkdir()
     raw = json.dumps(desktop.payload("UserPromptSubmit", prompt=PROMPT))
-    script = f"cd '{gone}' && rmdir '{gone}' && exec {' '.join(desktop.command())}"
+    script = f"cd '{gone}' && rmdir '{gone}' && exec {shlex.join(desktop.command())}"
     done = subprocess.run(
         ["sh", "-c", script], input=raw, env=desktop.env(), capture_output=True, text=True, timeout=300
     )
