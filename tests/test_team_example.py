@@ -78,7 +78,7 @@ def test_the_unit_starts_a_server_with_options_that_it_has() -> None:
 def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
     text, service = read_unit()
     unit = tmp_path / "reasoningbank@.service"
-    unit.write_text(text.replace(service["ExecStart"].split()[0], sys.executable), "utf-8")
+    unit.write_text(text.replace(service["ExecStart"].split()[0], f'"{sys.executable}"'), "utf-8")
     checked = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", str(tmp_path / "reasoningbank@8711.service")],
         capture_output=True,

@@ -420,7 +420,7 @@ def test_doctor_is_silent_about_agents_that_are_not_set_up(rb, settings):
 def test_doctor_names_a_program_that_is_gone_and_settings_that_are_broken(rb, settings, user):
     rb("install", "claude-code", "cursor")
     settings.write_text(
-        re.sub(r'"command": "[^"]*reasoningbank hook', '"command": "/gone/reasoningbank hook', settings.read_text())
+        re.sub(r'"command": "[^"]*reasoningbank\'? hook', '"command": "/gone/reasoningbank hook', settings.read_text())
     )
     (user / ".cursor" / "mcp.json").write_text("{")
     server = json.loads((user / ".claude.json").read_text())

@@ -48,7 +48,7 @@ def installed(tmp_path) -> dict[str, str]:
     folder = tmp_path / "bin"
     folder.mkdir()
     program = folder / "reasoningbank"
-    program.write_text(f"#!{sys.executable}\nimport sys\nfrom reasoningbank.cli.main import main\nsys.exit(main())\n")
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m reasoningbank "$@"\n')
     program.chmod(0o755)
     return {
         **os.environ,
