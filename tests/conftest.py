@@ -126,6 +126,8 @@ def _own_home(_files_are_closed: None, _homes: Iterator[Path], monkeypatch: pyte
     home = next(_homes)
     home.mkdir()
     monkeypatch.setenv("REASONINGBANK_HOME", str(home))
+    # Whoever leaves the folder, as a hook does whose socket has a long name, comes back to it.
+    monkeypatch.chdir(Path.cwd())
 
 
 @pytest.fixture(scope="session", autouse=True)
