@@ -277,6 +277,19 @@ def test_a_link_that_is_closed_before_all_is_sent_leaves_no_socket_open_when_its
     asyncio.run(scene())
 
 
+def test_a_link_moves_more_often_than_its_peer_gave_it_ids() -> None:
+    async def scene() -> None:
+        async with running() as one, running(listen=False) as other:
+            await connect(other, one)
+            link = other.endpoint.links[one.public]
+            for _ in range(20):
+                await move_link(link)
+            other.send(one, 4, Ask(1, "what", "team", 3), last=True)
+            await until(lambda: other.node.heard(Hits), "it was answered")
+
+    asyncio.run(scene())
+
+
 def test_a_path_that_went_dead_is_left_without_being_told() -> None:
     async def scene() -> None:
         limits = TransportLimits(keep_alive_seconds=0.2)

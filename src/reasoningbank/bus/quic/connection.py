@@ -43,10 +43,14 @@ class BusConnection(QuicConnection):
         self._held = False
         self._drain_core()
 
-    def move(self) -> None:
-        """Take another connection id, if there is one, so that the two paths cannot be told to be one's."""
-        with suppress(QuicConnectionError):
-            self.change_connection_id()
+    def move(self) -> bool:
+        """Take another connection id, so that the paths cannot be told to be one's. False if the peer gave none."""
+        try:
+            with suppress(QuicConnectionError):
+                self.change_connection_id()
+        except ValueError:
+            return False
+        return True
 
     @property
     def is_held(self) -> bool:

@@ -126,8 +126,10 @@ async def move_link(link: PeerLink) -> None:
         sock = open_socket(family, connected=link.address)
     except OSError:
         return
+    if not link.quic.move():
+        sock.close()
+        return
     old = link.socket
-    link.quic.move()
     try:
         await create_optimized_datagram_transport(asyncio.get_running_loop(), lambda: link, sock=sock)
     finally:
