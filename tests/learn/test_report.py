@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -37,20 +37,22 @@ def test_shown_used_helped_and_hurt_are_counted_apart(bank: ReasoningBank) -> No
 
 
 def test_a_planted_difference_is_recovered_by_hold_out(path: Path) -> None:
-    rng = Random(1)
+    # Chance decides which sessions have it; of those nine in ten go well, of the others four.
+    ends = {
+        True: cycle([*["success"] * 9, "failure"]),
+        False: cycle(["success", "failure", "success", "failure", "failure"]),
+    }
     with ReasoningBank.open(path, embedder="hash", namespace="n", durability="normal", holdout=0.5) as bank:
         good = bank.record(title="Good", content=ADVICE).id
         for n in range(120):
             session = bank.start_session(f"restart server {n}").id
             had = bool(bank.search(ADVICE, floor=0.0, experience=False, session=session).memories)
-            outcome = "success" if rng.random() < (0.9 if had else 0.4) else "failure"
-            bank.end_session(session, outcome, distil=False)
+            bank.end_session(session, next(ends[had]), distil=False)
         [line] = bank.report().lines
     assert line.remembered.id == good
     assert line.uplift is not None
     assert line.uplift.by == "hold-out"
-    # Which sessions had it is up to the chance of this run, so this is only roughly what was planted.
-    assert line.uplift.value == pytest.approx(0.5, abs=0.3)
+    assert line.uplift.value == pytest.approx(0.5, abs=0.15)
     assert line.uplift.low > 0.0
     assert line.withheld == line.uplift.sessions_without
     assert line.uplift.sessions_with + line.uplift.sessions_without == 120

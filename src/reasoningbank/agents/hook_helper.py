@@ -38,11 +38,12 @@ def main(arguments: Sequence[str]) -> int:
     place = place_of(location)
     path = place.warm_socket(os.getpid())
     listener = socket.socket(fileno=int(listening))
-    with suppress(FileNotFoundError):
-        path.with_name(Path(listener.getsockname()).name).rename(path)
     stopping = threading.Event()
+    # Before the socket has its name: whoever sees the name may end this process, and then it goes with it.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stopping.set())
+    with suppress(FileNotFoundError):
+        path.with_name(Path(listener.getsockname()).name).rename(path)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     known = _stamps(location)
 
