@@ -147,7 +147,7 @@ def _rules_in(material: Material) -> list[Lesson]:
 def _lecture(job_id: str, material: Material, verdicts: Sequence[Verdict]) -> LessonSource:
     return LessonSource(
         job_id=job_id,
-        episode=material.episodes[0],
+        episode=material.source,
         verdict=verdicts[0],
         distiller=HostDistiller(),
         parents=material.shown,

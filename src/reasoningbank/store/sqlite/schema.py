@@ -418,9 +418,14 @@ _NODES = (
     "ALTER TABLE edge_revisions ADD COLUMN origin TEXT NOT NULL DEFAULT ''",
 )
 
+# Who lived through a session. Rows from before say it in their metadata, which anybody could write.
+_SESSION_ORIGINS = tuple(
+    f"ALTER TABLE {table} ADD COLUMN origin TEXT NOT NULL DEFAULT ''" for table in ("trajectories", "trajectory_revisions")
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK, _CREDIT, _CONSOLIDATIONS, _SHORT_MARKS, _ADVICE, _TEAMS,
-    _BY_MOMENT, _STAMP, _TOKEN_HASHES, _REVISIONS, _NODES,
+    _BY_MOMENT, _STAMP, _TOKEN_HASHES, _REVISIONS, _NODES, _SESSION_ORIGINS,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 
