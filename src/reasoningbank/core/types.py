@@ -314,6 +314,8 @@ class Lease:
     ready_at: float
     error: str
     """What the last attempt ended with."""
+    lost: int = 0
+    """Attempts that ended with their worker: nothing says that they were the job's fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

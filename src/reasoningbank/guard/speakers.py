@@ -111,5 +111,6 @@ def require_user(speaker: str, what: str) -> None:
     """For what only the user decides."""
     if kind_of(speaker) != USER:
         raise Refused(
-            f"Only the user may {what}, and this caller speaks as {speaker}: do it in a terminal of your own."
+            f"Only the user may {what}, and this caller speaks as {speaker}: do it in a terminal of your own, on the page "
+            "(`reasoningbank ui`), or with a token made there by `reasoningbank token create --origin user`."
         )

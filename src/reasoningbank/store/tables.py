@@ -383,6 +383,7 @@ LEASES = Table(
         "attempts": "INTEGER",
         "ready_at": "REAL",
         "error": "TEXT",
+        "lost": "INTEGER=0",
     },
     key=("job_id",),
     indexes=(
