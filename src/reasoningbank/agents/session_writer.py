@@ -1,7 +1,8 @@
 """Writes the tasks of a transcript as sessions of the bank: steps as they come, the end once, credit for exposures.
 
 A task that goes on is kept as a running session and grows; when it is over it is ended with the verdict on it, which
-credits the memories it was shown. What our own hooks captured is stamped `hook:AGENT` here and nowhere else. Ids come from the prompt and the tool calls, so whatever is read twice is kept once.
+credits the memories it was shown. What our own hooks captured is stamped `hook:AGENT`, here and nowhere else. Ids come
+from the prompt and the tool calls, so whatever is read twice is kept once.
 """
 
 from __future__ import annotations

@@ -437,7 +437,9 @@ def track_record(item: Remembered) -> str:
 
     Only what our own hooks saw is told as a fact: anybody can report a use.
     """
-    used, well, told = (item.seen, item.seen_well, "") if item.seen else (item.usage_count, item.succeeded, "reported: ")
+    used, well, told = (
+        (item.seen, item.seen_well, "") if item.seen else (item.usage_count, item.succeeded, "reported: ")
+    )
     if used <= 1:
         return f"{told}{'worked' if well else 'failed'} once" if used else ""
     return f"{told}worked {well:,} of {used:,} times"

@@ -15,7 +15,7 @@ from reasoningbank.core.patterns import pattern
 USER = "user"
 AGENT = "agent"
 HOOK = "hook"
-"""`hook:AGENT`: a session that our own hooks captured, and what it taught. Also the source of the evidence of its end."""
+"""`hook:AGENT`: a session that our own hooks captured, and what it taught; the source of the evidence that it gave."""
 IMPORT = "import"
 PEER = "peer"
 MAX_ORIGIN_CHARS = 200
@@ -103,5 +103,7 @@ def clean_origin(origin: str, *, stamped: bool = False) -> str:
     if len(text) > MAX_ORIGIN_CHARS or _CONTROL.search(text):
         raise InvalidInput(f"origin {text[:60]!r} must be one line of at most {MAX_ORIGIN_CHARS} characters.")
     if kind == HOOK and not stamped:
-        raise Refused(f"The origin {text[:60]!r} cannot be claimed: only the hooks of a coding agent stamp it. Use agent.")
+        raise Refused(
+            f"The origin {text[:60]!r} cannot be claimed: only the hooks of a coding agent stamp it. Use agent."
+        )
     return text

@@ -9,7 +9,7 @@
     REST without credentials, on this machine               agent         tool:NAME
     a session that our own hooks captured                   hook:AGENT
     a session that another door took                        as that door, never user; the lesser origin in its metadata
-    a transcript read as a file                             import:NAME   agent, where it lies with its agent or is called own
+    a transcript read as a file                             import:NAME   agent, if it is an agent's own
     a lesson, whoever distilled it                          as its session
     a file that is imported                                 import:NAME   the lesser origin that it says, no peer's
     a peer, by the key that signed it (`bus.exchange`)      peer:KEY
@@ -111,6 +111,6 @@ def require_user(speaker: str, what: str) -> None:
     """For what only the user decides."""
     if kind_of(speaker) != USER:
         raise Refused(
-            f"Only the user may {what}, and this caller speaks as {speaker}: do it in a terminal of your own, on the page "
-            "(`reasoningbank ui`), or with a token made there by `reasoningbank token create --origin user`."
+            f"Only the user may {what}, and this caller speaks as {speaker}: do it in a terminal of your own, on the "
+            "page (`reasoningbank ui`), or with a token made by `reasoningbank token create --origin user`."
         )

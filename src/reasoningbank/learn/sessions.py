@@ -85,7 +85,9 @@ def running(reader: Reader, reference: str, *, by_hook: bool = False) -> Traject
     """A session that may be added to and ended; one that our own hooks captured, by them alone."""
     trajectory = session_named(reader, reference)
     if kind_of(trajectory.origin) == HOOK and not by_hook:
-        raise Refused(f"The hooks of {trajectory.agent or 'an agent'} write the session {reference!r}: start one of your own.")
+        raise Refused(
+            f"The hooks of {trajectory.agent or 'an agent'} write the session {reference!r}: start one of your own."
+        )
     if trajectory.ended_at is not None:
         raise Conflict(f"The session {reference!r} has ended already, as {trajectory.outcome}.")
     return trajectory

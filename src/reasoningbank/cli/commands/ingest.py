@@ -56,7 +56,9 @@ def _options(parser: ArgumentParser) -> None:
         "--own", action="store_true", help="sessions of your own agents: what they teach is believed as theirs"
     )
     parser.add_argument(
-        "--name", metavar="NAME", help="what they teach comes from import:NAME, untrusted; the file's name when left out"
+        "--name",
+        metavar="NAME",
+        help="what they teach comes from import:NAME, untrusted; the file's name when left out",
     )
     parser.add_argument("--distill", action="store_true", help="learn from them at once")
     parser.add_argument("--dry-run", action="store_true", help="say what would happen, and keep nothing")
@@ -68,9 +70,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     strangers: set[str] = set()
     with open_bank(without_traces(args), create=True) as found, Bar(terminal, "reading") as bar:
         speaker = _speaker(args, strangers)
-        taken = found.bank.ingest(
-            *args.paths, layout=args.layout, dry_run=args.dry_run, progress=bar, speaker=speaker
-        )
+        taken = found.bank.ingest(*args.paths, layout=args.layout, dry_run=args.dry_run, progress=bar, speaker=speaker)
         if args.distill and not args.dry_run:
             distilled = found.bank.distill()
             indexed = index_rest(found.bank, bar, later=args.index_later)
@@ -94,8 +94,8 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         terminal.tell(f"`{PROGRAM} distill` learns from them.")
     if strangers and taken.jobs:
         terminal.tell(
-            f"What they teach is quoted as data, from {plain.one_line(', '.join(sorted(strangers)))}, until you approve it: "
-            f"`{PROGRAM} trust approve import:NAME`. --own says that your own agents' sessions are in the file."
+            f"What they teach is quoted as data until you approve it: `{PROGRAM} trust approve "
+            f"{plain.one_line(' '.join(sorted(strangers)))}`. --own says that the sessions are your own agents'."
         )
     tell_owed(indexed, terminal)
     return exit_code(indexed)
@@ -145,8 +145,8 @@ COMMANDS = {
         run=_run,
         options=_options,
         about="The same transcript again adds nothing; one that has grown adds what is new. "
-        "What this bank itself put into a conversation is left out. A file is a stranger's word, so what it teaches is "
-        "quoted as data until you approve it: --own says that the sessions are your agents', as those are that lie where "
-        "an agent keeps them.",
+        "What this bank itself put into a conversation is left out. A file is a stranger's word: what it teaches is "
+        "quoted as data until you approve it. --own says that the sessions are your agents'; those that lie where an "
+        "agent keeps them are anyway.",
     )
 }

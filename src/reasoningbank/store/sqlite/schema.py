@@ -420,7 +420,8 @@ _NODES = (
 
 # Who lived through a session. Rows from before say it in their metadata, which anybody could write.
 _SESSION_ORIGINS = tuple(
-    f"ALTER TABLE {table} ADD COLUMN origin TEXT NOT NULL DEFAULT ''" for table in ("trajectories", "trajectory_revisions")
+    f"ALTER TABLE {table} ADD COLUMN origin TEXT NOT NULL DEFAULT ''"
+    for table in ("trajectories", "trajectory_revisions")
 )
 
 # A worker that was killed says nothing against its job.
