@@ -98,7 +98,7 @@ def speaker_in_file(claimed: str, own: str, *, named: bool) -> str:
         return stamped
     try:
         return clean_origin(claimed)
-    except InvalidInput:
+    except (InvalidInput, Refused):
         return stamped
 
 
