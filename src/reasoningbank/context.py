@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from reasoningbank.core.confidence import ConfidencePolicy, Context, evidence_for, set_aside_for
+from reasoningbank.core.confidence import ConfidencePolicy, Context, evidence_for, seen_uses, set_aside_for
 from reasoningbank.core.drafts import MAX_TITLE_CHARS, required_text
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.frozen import dataclass, field, replace
@@ -149,6 +149,7 @@ class BankContext:
     ) -> Remembered:
         counted = evidence_for(memory, signals)
         standing = self.policy.standing(memory.initial_confidence, memory.created_at, counted)
+        seen, seen_well = seen_uses(counted)
         return Remembered(
             memory=self.scrub_for_output(memory),
             confidence=self.policy.confidence(standing, self.clock(), Context(total_uses=all_uses)),
@@ -157,6 +158,8 @@ class BankContext:
             last_used_at=standing.last_used_at or None,
             last_success=standing.last_succeeded_at or None,
             last_failure=standing.last_failed_at or None,
+            seen=seen,
+            seen_well=seen_well,
             set_aside=len(set_aside_for(memory, signals)),
             shown=shown,
             trust=trust,

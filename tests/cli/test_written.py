@@ -107,7 +107,7 @@ def test_surer_memories_come_first(rb, file, taught):
         rb("outcome", "proven", "success")
     rb("export", "agents-md", "--limit", "1")
     assert "staging bucket" in file.read_text()
-    assert "used 6×" in file.read_text()
+    assert "reported: worked 6 of 6 times" in file.read_text()
 
 
 def test_what_was_revoked_since_disappears(rb, file, taught):

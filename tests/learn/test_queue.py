@@ -12,7 +12,7 @@ from reasoningbank.core.errors import Conflict, LeaseLost, LLMUnavailable, NotFo
 from reasoningbank.core.types import Job, Memory
 from reasoningbank.learn import queue
 from reasoningbank.learn.lease_monitor import LONGEST_LOOK_S, LeaseMonitor
-from reasoningbank.learn.queue import FIRST_WAIT_S, LEASE_S, LONGEST_WAIT_S, MOST_ATTEMPTS, waiting_s
+from reasoningbank.learn.queue import FIRST_WAIT_S, LEASE_S, LONGEST_WAIT_S, MOST_ATTEMPTS, MOST_LOST, waiting_s
 from reasoningbank.learn.worker_pool import Shift
 
 ONE = Shift(workers=1, batch=1)
@@ -245,7 +245,7 @@ def test_the_answer_of_a_worker_that_lost_its_lease_is_dropped_whole(bank, end_s
 
     assert [a.end for a in bank.distill(teachers=[a_teacher(stolen)]).attempts] == ["lost"]
     assert memories(bank) == []
-    assert bank.jobs.get(job).lease.attempts == 2
+    assert (bank.jobs.get(job).lease.attempts, bank.jobs.get(job).lease.lost) == (1, 1)
 
 
 def _leases(bank):
@@ -266,20 +266,32 @@ def test_the_job_of_a_process_that_died_is_taken_over_at_once(
     assert finished(dead) == "1\n"
     distilled = bank.distill(teachers=[teacher])
     assert distilled.count("done") == 1
-    assert bank.jobs.list()[0].job.attempts == 2
+    assert bank.jobs.list()[0].job.attempts == 1, "nothing says that the death was the job's fault"
 
 
-def test_a_job_that_kills_its_worker_is_buried_after_five_attempts(bank, end_sessions, teacher) -> None:
-    [job] = end_sessions(bank)
-    context = desk_of(bank)
-    queue.claim(context, "w", 1)
-    for _ in range(MOST_ATTEMPTS - 1):
-        [held] = _leases(bank)
-        assert queue.take_over(context, "w", held)
+def kill_worker(bank) -> list[queue.Claimed]:
+    """The worker that holds the only job dies, and another one takes it over."""
     [held] = _leases(bank)
-    assert queue.take_over(context, "w", held) == []
+    return queue.take_over(desk_of(bank), "w", held)
+
+
+def test_a_session_is_learned_from_however_often_its_server_was_killed_meanwhile(bank, end_sessions, teacher) -> None:
+    end_sessions(bank)
+    queue.claim(desk_of(bank), "w", 1)
+    for _ in range(2 * MOST_ATTEMPTS):
+        [claimed] = kill_worker(bank)
+    queue.put_off(desk_of(bank), claimed, "stopped", 0.0)
+    assert bank.distill(teachers=[teacher]).count("done") == 1
+
+
+def test_a_job_that_kills_each_of_its_workers_is_buried_in_the_end(bank, end_sessions) -> None:
+    [job] = end_sessions(bank)
+    queue.claim(desk_of(bank), "w", 1)
+    for _ in range(MOST_LOST - 1):
+        assert kill_worker(bank)
+    assert kill_worker(bank) == []
     item = bank.jobs.get(job)
-    assert (item.standing, item.job.attempts) == ("dead", MOST_ATTEMPTS)
+    assert item.standing == "dead"
     assert "died" in item.job.error
 
 

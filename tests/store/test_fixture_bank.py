@@ -26,6 +26,7 @@ def test_a_bank_of_an_earlier_program_opens_with_everything_that_was_in_it(fixtu
             kept[kind.record_type.__name__] = [{**kind.later, **one} for one in kept[kind.record_type.__name__]]
     for tenant in TENANTS:
         said[tenant].setdefault("Node", [])
+        said[tenant]["leases"] = [{"lost": 0, **lease} for lease in said[tenant]["leases"]]
     with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
         found = contents(bank.context.store)
         for part, value in said["local"].items():

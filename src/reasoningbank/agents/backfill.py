@@ -116,7 +116,7 @@ def _keep_tasks(bank: ReasoningBank | None, place: StateDir, transcript: Transcr
         at=now,
     )
     before = bank.context.store.head()
-    told = read_session(bank, place, note, now=now, eager=False)
+    told = read_session(bank, place, note, now=now, eager=False, captured=False)
     return told if bank.context.store.head() != before else 0
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reasoningbank.agents.namespaces import USER_NAMESPACE
-from reasoningbank.core.origins import Trust
+from reasoningbank.core.origins import HOOK, Trust, kind_of
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import Outcome, Remembered
 from reasoningbank.core.wording import avoid_title
@@ -81,18 +81,21 @@ def _plain_line(hit: Remembered) -> str:
 
 
 def standing_of(hit: Remembered) -> str:
-    """What came of it, in words; "" where the words of the memory are all there is."""
-    if hit.usage_count:
-        return f"worked {hit.succeeded:,} of {hit.usage_count:,}"
+    """What came of it, in words. A use that somebody only reports is told as a report."""
+    if hit.seen:
+        return f"worked {hit.seen_well:,} of {hit.seen:,}"
     if was_witnessed(hit):
         return "worked once"
+    if hit.usage_count:
+        return f"reported to have worked {hit.succeeded:,} of {hit.usage_count:,}"
     return "said by the user" if hit.trust is Trust.TRUSTED else "not yet tried"
 
 
 def was_witnessed(hit: Remembered) -> bool:
-    """Whether the session that taught it saw the failure, and then saw what made it work."""
+    """True if our own hooks captured the session that taught it, and it saw the failure and then what made it work."""
     trouble = hit.memory.metadata.get(TROUBLE)
-    return isinstance(trouble, Mapping) and bool(trouble.get("worked") or trouble.get("change"))
+    is_whole = isinstance(trouble, Mapping) and bool(trouble.get("worked") or trouble.get("change"))
+    return is_whole and kind_of(hit.memory.origin) == HOOK
 
 
 def _in_brackets(*parts: str) -> str:

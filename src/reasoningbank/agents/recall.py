@@ -81,9 +81,11 @@ def rules_among(bank: Bank, spaces: Spaces, ids: Sequence[str]) -> list[Remember
 
 
 def _waits_for_its_moment(hit: Remembered) -> bool:
-    """What warns of a command or a file and has not earned belief is kept for when that is about to be used."""
+    """True for what warns of a command or a file and has not earned belief: it is kept for when that is to be used."""
+    if hit.trust is Trust.TRUSTED or has_earned_it(hit):
+        return False
     trouble = trouble_in(hit.memory)
-    return trouble is not None and bool(trouble.action or trouble.files) and not has_earned_it(hit)
+    return trouble is not None and bool(trouble.action or trouble.files)
 
 
 def _looked_at(reader: Reader, spaces: Spaces) -> Iterator[Memory]:

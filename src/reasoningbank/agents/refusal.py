@@ -1,8 +1,8 @@
 """Refuses a tool call once, with what is known against it as the reason: the one thing a model reads before it acts.
 
-Only what has earned it stops a call: somebody saw it fail and saw what works, or it has worked since, or the user said
-so. The same call again in the session passes, in whatever process the hook runs: the session's log remembers it, under
-its lock. When in doubt the call goes on.
+Only the user's rule stops a call, and what our own hooks saw fail and then work in this project. The same call again in
+the session passes, in whatever process the hook runs: the session's log remembers it, under its lock. When in doubt the
+call goes on.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from reasoningbank.agents.advice import Advice, marked
 from reasoningbank.agents.hosts.host import Host
 from reasoningbank.agents.lesson_line import is_rule, line_of, was_witnessed
+from reasoningbank.agents.namespaces import USER_NAMESPACE
 from reasoningbank.agents.objections import Objections
 from reasoningbank.agents.policy import AFTER, ASK, DENY_ONCE, HookPolicy
 from reasoningbank.agents.session_log import LogEntry, SessionLog, turn
@@ -38,15 +39,16 @@ def way_of(warn: str, host: Host) -> str:
 
 
 def has_earned_it(hit: Remembered) -> bool:
-    """Whether evidence stands behind a memory, and not only what it started with."""
+    """True if the user said so, or a session of our own hooks saw it fail and then work, and it still works more often
+    than it fails.
+    """
     if hit.trust is Trust.UNTRUSTED:
         return False
     if is_rule(hit):
         return True
-    if hit.confidence.mean < LEAST_TO_REFUSE:
-        return False
-    worked = 2 * hit.succeeded > hit.usage_count
-    return worked if hit.usage_count else hit.trust is Trust.TRUSTED or was_witnessed(hit)
+    uses, well = (hit.seen, hit.seen_well) if hit.seen else (hit.usage_count, hit.succeeded)
+    still_works = hit.confidence.mean >= LEAST_TO_REFUSE and (not uses or 2 * well > uses)
+    return was_witnessed(hit) and still_works
 
 
 def reasons_against(hits: Sequence[Remembered], objections: Objections) -> list[Remembered]:
@@ -56,11 +58,10 @@ def reasons_against(hits: Sequence[Remembered], objections: Objections) -> list[
 
 
 def _holds_back(hit: Remembered, objections: Objections) -> bool:
-    if hit.id in objections.forbidden:
-        # Harm is worth a denial without much ado: who is wrong about it has lost a moment.
-        believed = hit.trust is not Trust.UNTRUSTED and hit.confidence.mean >= LEAST_TO_REFUSE
-        return is_rule(hit) or has_earned_it(hit) or (objections.harmful and believed)
-    return hit.id in objections.known and has_earned_it(hit)
+    if hit.id not in (*objections.forbidden, *objections.known):
+        return False
+    # What failed elsewhere says nothing of this project: `hits` are of its namespaces and of the user's own.
+    return is_rule(hit) or (hit.namespace != USER_NAMESPACE and has_earned_it(hit))
 
 
 def call_key(tool: str, call: str) -> str:

@@ -1,7 +1,8 @@
 """Writes the tasks of a transcript as sessions of the bank: steps as they come, the end once, credit for exposures.
 
 A task that goes on is kept as a running session and grows; when it is over it is ended with the verdict on it, which
-credits the memories it was shown. Ids come from the prompt and the tool calls, so whatever is read twice is kept once.
+credits the memories it was shown. What our own hooks captured is stamped `hook:AGENT`, here and nowhere else. Ids come
+from the prompt and the tool calls, so whatever is read twice is kept once.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from reasoningbank.core.errors import Conflict
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.learning import Episode, VerdictOutcome
+from reasoningbank.core.origins import AGENT, HOOK
 from reasoningbank.core.types import Exposure, Memory, Step, Trajectory
 from reasoningbank.learn import sessions
 from reasoningbank.learn.evidence import advice_at
@@ -48,12 +50,16 @@ def is_worth_keeping(episode: Episode) -> bool:
     return bool(episode.steps) or len(episode.task) >= FEWEST_CHARS_WITHOUT_STEPS or bool(wishes_in(episode))
 
 
-def keep(context: BankContext, task: Task, *, eager: bool) -> str:
-    """Keep what is new of a task and return the session's id. `eager` queues it to be distilled before it is over."""
+def keep(context: BankContext, task: Task, *, eager: bool, captured: bool) -> str:
+    """Keep what is new of a task and return the session's id. `eager` queues it to be distilled before it is over.
+
+    `captured` is what our hooks saw happen; a session of which others have told a part is an agent's.
+    """
     metadata = {**task.episode.metadata, "user_namespace": USER_NAMESPACE}
     episode = replace(task.episode, metadata=metadata)
     coming, told = records_of(context, episode, episode.source or digest_of(episode.task))
-    running = replace(coming, outcome=None, ended_at=None)
+    origin = f"{HOOK}:{episode.agent}" if captured else AGENT
+    running = replace(coming, outcome=None, ended_at=None, origin=origin)
 
     def change(writer: Writer) -> None:
         known = writer.get(Trajectory, [running.id]).get(running.id)
@@ -64,7 +70,8 @@ def keep(context: BankContext, task: Task, *, eager: bool) -> str:
         if known is None:
             writer.add(running)
         elif fresh or said_more:
-            writer.revise(replace(known, metadata={**known.metadata, **running.metadata}))
+            whose = origin if known.origin == origin else AGENT
+            writer.revise(replace(known, metadata={**known.metadata, **running.metadata}, origin=whose))
         for number, step in enumerate(fresh, start=len(there) + 1):
             # Named by its call: its number depends on what was there when it was read.
             identity = derived_id("stp", f"{running.id}\n{step.metadata.get('call')}")
@@ -115,7 +122,8 @@ def end(context: BankContext, trajectory_id: str, task: Task, shown: Sequence[Sh
     verdict = verdict_on(task.episode, task.next_words)
     used, ignored = _parts_taken(context, task.episode, shown)
     try:
-        sessions.end(context, trajectory_id, verdict.outcome.value, used=used, ignored=ignored, verdict=verdict)
+        outcome = verdict.outcome.value
+        sessions.end(context, trajectory_id, outcome, used=used, ignored=ignored, verdict=verdict, by_hook=True)
     except Conflict:
         if verdict.outcome is not VerdictOutcome.UNKNOWN:
             sessions.judge_again(context, trajectory_id, verdict, used=used, ignored=ignored)

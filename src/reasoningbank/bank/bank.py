@@ -36,7 +36,7 @@ from reasoningbank.context import BankContext
 from reasoningbank.core.drafts import AUTO, clean_namespace, clean_tenant
 from reasoningbank.core.errors import BankFull
 from reasoningbank.core.frozen import replace
-from reasoningbank.core.origins import USER
+from reasoningbank.core.origins import AGENT, USER
 from reasoningbank.core.settings import Settings
 from reasoningbank.core.types import (
     DEFAULT_LIST_LIMIT,
@@ -467,11 +467,15 @@ class Bank:
         namespace: str | None = None,
         agent: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        speaker: str = AGENT,
     ) -> Trajectory:
-        """Begin a task that other processes may go on with; `session` does it around a block."""
+        """Begin a task that other processes may go on with; `session` does it around a block. What is learned from it
+        comes from the `speaker`, an origin, and never from the user.
+        """
         from reasoningbank.learn import sessions
 
-        return sessions.start(self._context, task, namespace=namespace, agent=agent, metadata=metadata or {})
+        given = metadata or {}
+        return sessions.start(self._context, task, namespace=namespace, agent=agent, metadata=given, speaker=speaker)
 
     def add_step(self, session: str, action: str, result: str = "", metadata: Mapping[str, Any] | None = None) -> Step:
         """What was done in a session, and what came of it."""
@@ -540,7 +544,9 @@ class Bank:
         return keep_episode(self._context, episode)
 
     def ingest(self, *paths: str | Path, **options: Any) -> Ingested:
-        """Take over transcripts (files or folders) as sessions; `namespace`, `layout`, `dry_run`, `progress`."""
+        """Take over transcripts (files or folders) as sessions; `namespace`, `layout`, `dry_run`, `progress`, and
+        `speaker`: the origin of who acted in them, or for each file its own. An agent, unless it is named.
+        """
         from reasoningbank.learn.ingest.take import ingest
 
         return ingest(self._context, [Path(path) for path in paths], **options)

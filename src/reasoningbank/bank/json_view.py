@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from reasoningbank.core.confidence import track_record
 from reasoningbank.core.frozen import fields
 from reasoningbank.core.link_meaning import relation, sentence_from
 from reasoningbank.core.types import Confidence, Edge, Memory, Remembered, Ruling, Signal, Step, Trajectory
@@ -82,6 +83,7 @@ def remembered_json(item: Remembered) -> dict[str, Any]:
         **confidence_json(item.confidence),
         "usage_count": item.usage_count,
         "succeeded": item.succeeded,
+        "record": track_record(item),
         "shown": item.shown,
         "last_used_at": iso(item.last_used_at),
         "last_success": iso(item.last_success),

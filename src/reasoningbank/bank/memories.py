@@ -44,6 +44,7 @@ from reasoningbank.core.types import (
 from reasoningbank.guard.admission import Admitted, admit, is_admitted_at_once, readmit
 from reasoningbank.guard.fields import scrubbed_json
 from reasoningbank.guard.foreseen import foreseeing
+from reasoningbank.guard.speakers import require_user
 from reasoningbank.guard.trust import check_may_revise, trust_in
 from reasoningbank.ports import Reader, Writer
 
@@ -161,6 +162,9 @@ def edit(
 def _revise(
     context: BankContext, writer: Writer, memory: Memory, changes: Mapping[str, Any], editor: str, evidence: str
 ) -> Remembered:
+    if evidence == KEEP:
+        # Else a text that was never tried would have worked as often as the one before it.
+        require_user(editor, "let evidence about an earlier text count for another")
     revised = next_revision(memory, changes, context.clock())
     if revised is memory:
         return _recount(context, writer, memory, editor, evidence)

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any, cast
 from reasoningbank.bank.search_engine import SearchEngine
 from reasoningbank.context import BankContext
 from reasoningbank.core.aliases import QUERY_ALIASES, rename_aliases
+from reasoningbank.core.confidence import evidence_for, seen_uses
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass, fields, replace
+from reasoningbank.core.origins import HOOK
 from reasoningbank.core.settings import Settings
+from reasoningbank.core.types import Signal
 from reasoningbank.recall.query import Query, Recalled, SearchResult, checked_budget, first_hits
 
 if TYPE_CHECKING:
@@ -71,7 +74,7 @@ def search(
     asked = context.scrub_for_output(query)
 
     def chosen(hits: Sequence[Recalled]) -> Sequence[Recalled]:
-        return choice([_shown_hit(context, hit) for hit in hits])
+        return choice([_shown_hit(context, hit) for hit in _with_seen_uses(context, hits)])
 
     if asked.rerank:
         return _search_reranked(context, engine, learning, asked, chosen)
@@ -100,7 +103,7 @@ def _search_reranked(
         if not found.memories:
             # Asked again, so that the question is noted as one in vain.
             return searcher.search(asked, tenant=context.tenant, namespace=context.namespace)
-        shown = [_shown_hit(context, hit) for hit in found.memories]
+        shown = [_shown_hit(context, hit) for hit in _with_seen_uses(context, found.memories)]
         order = reorder(asked.text, shown, llm, learning.scrub)
         hits = searcher.show(asked, order.hits[: asked.limit], context.tenant, choice)
         return replace(found, memories=hits, reranked_by=order.by, tokens_used=sum(hit.tokens for hit in hits))
@@ -132,6 +135,20 @@ def injection(
     )
     why = silence(found, query.namespace or context.namespace, budget)
     return Injection(text=render(found.memories), reason=why, memories=found.memories)
+
+
+def _with_seen_uses(context: BankContext, hits: Sequence[Recalled]) -> Sequence[Recalled]:
+    """The hits with what an index does not keep of them: which of their uses our own hooks saw."""
+    used = [hit.id for hit in hits if hit.usage_count]
+    if not used:
+        return hits
+    with context.store.read(context.tenant) as reader:
+        signals = reader.select(Signal, {"memory_id": used, "source": HOOK})
+    about: dict[str, list[Signal]] = {}
+    for signal in signals:
+        about.setdefault(signal.memory_id, []).append(signal)
+    counts = {hit.id: seen_uses(evidence_for(hit.memory, about.get(hit.id, ()))) for hit in hits}
+    return [replace(hit, seen=counts[hit.id][0], seen_well=counts[hit.id][1]) for hit in hits]
 
 
 def _shown_hit(context: BankContext, hit: Recalled) -> Recalled:

@@ -25,6 +25,7 @@ class SessionBank(Protocol):
         namespace: str | None = ...,
         agent: str | None = ...,
         metadata: Mapping[str, Any] | None = ...,
+        speaker: str = ...,
     ) -> Trajectory: ...
 
     def search(self, query: str, **options: Any) -> SearchResult: ...

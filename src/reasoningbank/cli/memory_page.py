@@ -53,7 +53,7 @@ def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None, t
             terminal,
             [
                 f"confidence {figures.confidence(earned.confidence)}",
-                track_record(earned.usage_count, earned.succeeded) or "not used yet",
+                track_record(earned) or "not used yet",
                 f"last worked {figures.ago(earned.last_success, now)}" if earned.last_success else "",
                 f"last failed {figures.ago(earned.last_failure, now)}" if earned.last_failure else "",
                 f"shown {earned.shown}×",

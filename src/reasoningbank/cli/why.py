@@ -42,7 +42,7 @@ def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
     indent = " " * (len(str(number)) + 2)
     title = plain.cut(plain.one_line(headline(hit.title, hit.outcome)), _room(terminal, indent))
     terminal.say(f"{number}. {title}", bold=True)
-    record = track_record(hit.usage_count, hit.succeeded)
+    record = track_record(hit)
     facts = [
         f"key {key}" if (key := shown_key(hit.memory)) else "",
         terminal.short(hit.id),

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.ids import derived_id
-from reasoningbank.core.origins import USER, kind_of
-from reasoningbank.core.types import Confidence, Memory, Signal, SignalKind, Standing
+from reasoningbank.core.origins import HOOK, USER, kind_of
+from reasoningbank.core.types import Confidence, Memory, Remembered, Signal, SignalKind, Standing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -426,11 +426,23 @@ def fold(
     return policy.confidence(policy.standing(initial, created_at, signals), now, context)
 
 
-def track_record(used: int, succeeded: int) -> str:
-    """What came of the uses of a memory, in words; "" for one that nobody has reported a use of."""
+def seen_uses(signals: Iterable[Signal]) -> tuple[int, int]:
+    """How many of the uses happened in sessions that our own hooks captured, and how many of these went well."""
+    outcomes = {s.id: s.positive for s in signals if s.used and s.kind is SignalKind.COMPLETION and s.source == HOOK}
+    return len(outcomes), sum(outcomes.values())
+
+
+def track_record(item: Remembered) -> str:
+    """What came of the uses of a memory, in words; "" for one that nobody has reported a use of.
+
+    Only what our own hooks saw is told as a fact: anybody can report a use.
+    """
+    used, well, told = (
+        (item.seen, item.seen_well, "") if item.seen else (item.usage_count, item.succeeded, "reported: ")
+    )
     if used <= 1:
-        return ("worked once" if succeeded else "failed once") if used else ""
-    return f"worked {succeeded:,} of {used:,} times"
+        return f"{told}{'worked' if well else 'failed'} once" if used else ""
+    return f"{told}worked {well:,} of {used:,} times"
 
 
 # ---------------------------------------------------------------- what they share

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from reasoningbank.core.frozen import dataclass, field
+from reasoningbank.core.origins import HOOK
 from reasoningbank.core.types import Outcome
 
 MOST_LESSONS = 3
@@ -26,7 +27,8 @@ SOLVED = "solved"
 ANSWER = "Answer"
 """How the step begins that records what a run answered in the end."""
 OF_A_SESSION = "session"
-"""The source of the signals that the end of a session makes."""
+"""The source of the signals that the end of a session makes, unless our own hooks captured it."""
+OF_SESSIONS = (OF_A_SESSION, HOOK)
 
 
 class VerdictOutcome(StrEnum):

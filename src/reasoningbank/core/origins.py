@@ -1,4 +1,4 @@
-"""Origins of memories (user, agent, tool, peer, import) and how far each kind is trusted.
+"""Origins of memories (user, agent, hook, tool, peer, import) and how far each kind is trusted.
 
 The one table of trust. Knows what an origin looks like and that a name is only a claim: who may claim what is decided
 by `guard.speakers`, what a memory is worth after its parents and rulings in `guard`.
@@ -9,11 +9,13 @@ from __future__ import annotations
 from enum import IntEnum, StrEnum
 from functools import lru_cache
 
-from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.errors import InvalidInput, Refused
 from reasoningbank.core.patterns import pattern
 
 USER = "user"
 AGENT = "agent"
+HOOK = "hook"
+"""`hook:AGENT`: a session that our own hooks captured, and what it taught; the source of the evidence that it gave."""
 IMPORT = "import"
 PEER = "peer"
 MAX_ORIGIN_CHARS = 200
@@ -51,6 +53,7 @@ class PeerTrust(StrEnum):
 LEVELS: dict[str, Trust] = {
     USER: Trust.TRUSTED,
     AGENT: Trust.WORKING,
+    HOOK: Trust.WORKING,
     "tool": Trust.UNTRUSTED,
     PEER: Trust.UNTRUSTED,
     "import": Trust.UNTRUSTED,
@@ -86,8 +89,11 @@ def trust_named(name: object) -> Trust:
 
 # The same few origins come with every memory.
 @lru_cache(maxsize=1024)
-def clean_origin(origin: str) -> str:
-    """`user`, `agent`, `tool:NAME`, `peer:KEY` or `import:NAME`; a user or an agent may be named too."""
+def clean_origin(origin: str, *, stamped: bool = False) -> str:
+    """`user`, `agent`, `tool:NAME`, `peer:KEY` or `import:NAME`; a user or an agent may be named too.
+
+    `stamped` is an origin that records have already: only such a one may be `hook:AGENT`, which nobody may claim.
+    """
     if not isinstance(origin, str):
         raise InvalidInput(f"origin must be text, not {type(origin).__name__}.")
     text = origin.strip()
@@ -96,4 +102,8 @@ def clean_origin(origin: str) -> str:
         raise InvalidInput(f"origin {text[:60]!r} is unknown: use user, agent, tool:NAME, peer:KEY or import:NAME.")
     if len(text) > MAX_ORIGIN_CHARS or _CONTROL.search(text):
         raise InvalidInput(f"origin {text[:60]!r} must be one line of at most {MAX_ORIGIN_CHARS} characters.")
+    if kind == HOOK and not stamped:
+        raise Refused(
+            f"The origin {text[:60]!r} cannot be claimed: only the hooks of a coding agent stamp it. Use agent."
+        )
     return text

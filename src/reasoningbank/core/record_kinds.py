@@ -146,9 +146,9 @@ KINDS: tuple[RecordKind, ...] = (
         prefix="trj",
         made_at="started_at",
         changed_at="ended_at",
-        texts=("namespace", "task", "agent", "outcome", "metadata"),
+        texts=("namespace", "task", "agent", "outcome", "metadata", "origin"),
         optional=("agent", "outcome", "ended_at"),
-        later=_REVISION_SINCE,
+        later={**_REVISION_SINCE, "origin": ""},
     ),
     RecordKind(
         record_type=Step,

@@ -182,6 +182,10 @@ class Trajectory:
     started_at: float
     ended_at: float | None
     revision: int = 1
+    origin: str = ""
+    """Who lived through it, set by the door that took it; lessons come from there. "" in rows from before that was kept
+    (`guard.speakers.origin_of_session`).
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,6 +314,8 @@ class Lease:
     ready_at: float
     error: str
     """What the last attempt ended with."""
+    lost: int = 0
+    """Attempts that ended with their worker: nothing says that they were the job's fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -546,6 +552,10 @@ class Remembered:
     last_success: float | None = None
     """When a use of it was last reported to have gone well."""
     last_failure: float | None = None
+    seen: int = 0
+    """Uses in sessions that our own hooks captured: those of which more is known than somebody's word."""
+    seen_well: int = 0
+    """Those of them that went well."""
     set_aside: int = 0
     """Signals about what it advised before it was changed; they do not count. Not known of a hit."""
     shown: int = 0

@@ -3,7 +3,7 @@
 Anyone can write a file, so its word that a memory came from the user is worth nothing. Without the user's own
 `restore`, a file's memories, sessions and evidence come in under the name of the import, or under a lesser name that
 the file gives them (`guard.speakers`). Its rulings are left out, and it may add to nothing that is believed more than a
-file.
+file. What our own hooks saw is seen in this bank alone: not even a restore brings that.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any
 
 from reasoningbank.core.errors import Conflict
 from reasoningbank.core.frozen import dataclass, replace
-from reasoningbank.core.origins import AGENT, Trust, level_of
+from reasoningbank.core.learning import OF_A_SESSION
+from reasoningbank.core.origins import HOOK, Trust, kind_of, level_of
 from reasoningbank.core.types import (
     Consolidation,
     Edge,
@@ -28,14 +29,14 @@ from reasoningbank.core.types import (
     Trajectory,
 )
 from reasoningbank.guard.admission import admit, examine, put_back, readmit
-from reasoningbank.guard.speakers import source_in_file, speaker_in_file
+from reasoningbank.guard.speakers import origin_of_session, source_in_file, speaker_in_file, without_witness
 from reasoningbank.guard.trust import check_may_revise, trust_in
 from reasoningbank.ports import Reader, Writer
 
 DEFAULT_NAMES = {"reasoningbank-jsonl": "jsonl", "memories-json": "json"}
 """The name of an import by its layout; foreign layouts name themselves."""
 ORIGIN = "origin"
-"""In the metadata of a session: who acted in it (`learn.episodes`)."""
+"""In the metadata of a session from before its origin was kept beside them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,36 +61,47 @@ def _own_name(claims: ImportTrust) -> str:
 
 def receive(claims: ImportTrust, item: Record | SideRecord) -> Record | SideRecord:
     """What a file gives, as far as a file is believed."""
-    if claims.restore:
-        return item
     match item:
+        case Memory() | Node() | Edge() | Trajectory() if claims.restore:
+            origin = without_witness(item.origin)
         case Memory() | Node() | Edge():
             origin = stamp(claims, item.origin)
-            return item if origin == item.origin else replace(item, origin=origin)
         case Trajectory():
             # What is learned from a session of a file comes from the file.
-            claimed = item.metadata.get(ORIGIN)
-            origin = stamp(claims, claimed if isinstance(claimed, str) else AGENT)
-            return replace(item, metadata={**item.metadata, ORIGIN: origin})
+            origin = stamp(claims, origin_of_session(item))
+        case Signal() if claims.restore:
+            return replace(item, source=OF_A_SESSION) if item.source == HOOK else item
         case Signal():
             return replace(item, source=source_in_file(item.source, _own_name(claims)))
         case _:
             return item
+    return item if origin == item.origin else replace(item, origin=origin)
 
 
 def settle(claims: ImportTrust, there: Record, coming: Record) -> Record:
     """What comes in again, with what was decided about it when it first came in."""
     if claims.restore:
-        return coming
+        # It is here as our own hooks left it: then it says no more than it did.
+        return there if there == _as_witnessed(there, coming) else coming
     match there, coming:
         case Trajectory(), Trajectory():
-            return replace(coming, metadata=_with_origin_of(there, coming))
+            return replace(coming, origin=there.origin, metadata=_with_origin_of(there, coming))
         case ((Node() | Edge()), (Node() | Edge())):
             return replace(coming, origin=there.origin)
         case Signal(), Signal():
             return replace(coming, source=there.source)
         case Memory(), Memory():
             return _settle_memory(there, coming)
+        case _:
+            return coming
+
+
+def _as_witnessed(there: Record, coming: Record) -> Record:
+    match there, coming:
+        case ((Memory() | Trajectory()), (Memory() | Trajectory())) if kind_of(there.origin) == HOOK:
+            return replace(coming, origin=there.origin)
+        case Signal(), Signal():
+            return replace(coming, source=there.source)
         case _:
             return coming
 
@@ -126,6 +138,8 @@ def revise(claims: ImportTrust, writer: Writer, there: Record, record: Record) -
         return
     if isinstance(there, Node) and not claims.restore:
         check_may_revise(there, level_of(there.origin), stamp(claims, there.origin))
+    if isinstance(there, Trajectory) and not claims.restore and is_believed_session(there):
+        raise Conflict(f"{there.id} is believed more than a file: only a restore may change it")
     writer.revise(record)
 
 
@@ -142,7 +156,7 @@ def add_earlier(claims: ImportTrust, writer: Writer, current: Record, revision: 
 def _origin(record: Record) -> Any:
     if isinstance(record, (Node, Edge)):
         return record.origin
-    return record.metadata.get(ORIGIN) if isinstance(record, Trajectory) else None
+    return origin_of_session(record) if isinstance(record, Trajectory) else None
 
 
 def reason_against(claims: ImportTrust, reader: Reader, item: Record | SideRecord) -> str | None:
@@ -167,3 +181,8 @@ def _is_believed(reader: Reader, record_id: str) -> bool:
         return trust_in(reader, memory) > Trust.UNTRUSTED
     node = reader.get(Node, [record_id]).get(record_id)
     return node is not None and level_of(node.origin) > Trust.UNTRUSTED
+
+
+def is_believed_session(session: Trajectory) -> bool:
+    """True if a session is believed more than a file, which may then add nothing to it."""
+    return level_of(origin_of_session(session)) > Trust.UNTRUSTED

@@ -22,6 +22,7 @@ from reasoningbank.core.wording import clip_title
 from reasoningbank.exchange.coerce import identity_of, moment_of, outcome_of, share_of, text_of
 from reasoningbank.exchange.extra_fields import extra_fields, whole_tags
 from reasoningbank.exchange.items import IncomingMemory, SkippedItem
+from reasoningbank.guard.speakers import without_witness
 
 LESSON, WHEN, LESSON_ID, LINKS = "key_lesson", "context_to_prefer", "rb_id", "link_nodes"
 LESSON_ORIGIN = "import:lessons"
@@ -84,7 +85,8 @@ def _memory(what: str, values: Mapping[str, Any]) -> IncomingMemory | SkippedIte
         return SkippedItem(what=what, why="metadata must be an object")
     used = _DRAFT_FIELDS.union(_translate(given, values))
     given["metadata"], left_out = extra_fields(values, used, given.get("metadata"))
-    given.setdefault("origin", "import:jsonl")
+    claimed = given.setdefault("origin", "import:jsonl")
+    given["origin"] = without_witness(claimed.strip()) if isinstance(claimed, str) else claimed
     draft = Draft(**given)
     identity = "\x1f".join(str(part) for part in (draft.namespace, draft.title, draft.description, draft.content))
     return IncomingMemory(identity=f"jsonl:{derived_id('x', identity)}", draft=draft, left_out=left_out)

@@ -25,6 +25,7 @@ from reasoningbank.exchange.foreign import records_of
 from reasoningbank.exchange.import_trust import (
     ImportTrust,
     add_earlier,
+    is_believed_session,
     reason_against,
     receive,
     settle,
@@ -336,11 +337,14 @@ def _first_noun(entry: RecordKind) -> str:
 
 
 def _reason_against_track(here: Existing, step: Step) -> str | None:
-    """A step that belongs to no session was taken under a memory."""
-    memory = here.get(Memory, step.trajectory_id)
-    if memory is None or here.claims.restore or trust_in(here.writer, memory) is Trust.UNTRUSTED:
+    """A step belongs to a session, or was taken under a memory."""
+    if here.claims.restore:
         return None
-    return f"{memory.id} is believed more than a file: only a restore may add to it"
+    memory, session = here.get(Memory, step.trajectory_id), here.get(Trajectory, step.trajectory_id)
+    believed = memory is not None and trust_in(here.writer, memory) is not Trust.UNTRUSTED
+    if not believed and (session is None or not is_believed_session(session)):
+        return None
+    return f"{step.trajectory_id} is believed more than a file: only a restore may add to it"
 
 
 def _key_taken(writer: Writer, memory: Memory) -> bool:

@@ -3,15 +3,21 @@
     who speaks                                              is            may also say
     the library in the user's own process                   user          any origin
     the command line, run by a person                       user          (no option offers an origin)
-    the command line, run by a coding agent; hooks          agent
+    the command line, run by a coding agent                 agent
     an agent over MCP, whatever its credentials             agent         tool:NAME
     REST, by the origin of its credentials                  user, agent   what is believed less: agent, tool:NAME
-    a lesson, whoever distilled it from whichever session   agent         the lesser origin of its session
+    REST without credentials, on this machine               agent         tool:NAME
+    a session that our own hooks captured                   hook:AGENT
+    a session that another door took                        as that door, never user; the lesser origin in its metadata
+    a transcript read as a file                             import:NAME   agent, if it is an agent's own
+    a lesson, whoever distilled it                          as its session
     a file that is imported                                 import:NAME   the lesser origin that it says, no peer's
     a peer, by the key that signed it (`bus.exchange`)      peer:KEY
 
 Nobody names a peer or an import for itself: what came that way is stamped by whoever received it, and a user who
-approves `import:NAME` must not vouch for what somebody else put under that name. Nobody takes another name of its own
+approves `import:NAME` must not vouch for what somebody else put under that name. Nobody at all claims `hook:AGENT`: it
+is what "worked once" and holding a command back rest on, so `agents.session_writer` alone stamps it, only that adds to
+such a session, and no file, restore or peer brings it. Nobody takes another name of its own
 kind either, since names are voices. A claim beyond this is refused, with a sentence: a caller that thinks it was
 believed would be told a falsehood. Files cannot be told, so their claims are lowered and counted.
 """
@@ -19,7 +25,8 @@ believed would be told a falsehood. Files cannot be told, so their claims are lo
 from __future__ import annotations
 
 from reasoningbank.core.errors import InvalidInput, Refused
-from reasoningbank.core.origins import AGENT, PEER, USER, Trust, clean_origin, kind_of, level_of
+from reasoningbank.core.origins import AGENT, HOOK, PEER, USER, Trust, clean_origin, kind_of, level_of
+from reasoningbank.core.types import Trajectory
 
 _CLAIMABLE = frozenset({AGENT, "tool"})
 UNNAMED_TOOL = "tool:unnamed"
@@ -53,18 +60,32 @@ def speaker_over_mcp(origin: str) -> str:
     return AGENT if kind_of(origin) == USER else origin
 
 
-def speaker_in_lessons(claimed: object) -> str:
-    """The origin of what is distilled from a session that says it came from `claimed`; never the user.
+def speaker_in_session(speaker: str, claimed: object = None) -> str:
+    """The origin of a session for a door that knows who speaks; never the user. What its metadata have `claimed` may
+    only lower it.
 
     An origin that is none counts as a tool: whoever wrote it down meant something other than an agent.
     """
+    own = AGENT if kind_of(speaker) == USER else clean_origin(speaker)
     if claimed is None or claimed == "":
-        return AGENT
+        return own
     try:
         origin = clean_origin(claimed) if isinstance(claimed, str) else UNNAMED_TOOL
-    except InvalidInput:
+    except (InvalidInput, Refused):
         return UNNAMED_TOOL
-    return AGENT if kind_of(origin) == USER else origin
+    return origin if level_of(origin) < level_of(own) else own
+
+
+def origin_of_session(session: Trajectory) -> str:
+    """The origin that its door gave a session, and its lessons have; rows from before that was kept count as an
+    agent's, or as the lesser origin in their metadata.
+    """
+    return session.origin or speaker_in_session(AGENT, session.metadata.get("origin"))
+
+
+def without_witness(origin: str) -> str:
+    """The origin of what comes from outside of this bank, which saw nothing of it: no hook's."""
+    return AGENT if kind_of(origin) == HOOK else origin
 
 
 def speaker_in_file(claimed: str, own: str, *, named: bool) -> str:
@@ -77,18 +98,19 @@ def speaker_in_file(claimed: str, own: str, *, named: bool) -> str:
         return stamped
     try:
         return clean_origin(claimed)
-    except InvalidInput:
+    except (InvalidInput, Refused):
         return stamped
 
 
 def source_in_file(claimed: str, own: str) -> str:
     """Whose evidence it is that a file brings: what claims to be the user's or an agent's is said by the file."""
-    return f"{own}/{claimed}"[:200] if kind_of(claimed) in (USER, AGENT) else claimed
+    return f"{own}/{claimed}"[:200] if kind_of(claimed) in (USER, AGENT, HOOK) else claimed
 
 
 def require_user(speaker: str, what: str) -> None:
     """For what only the user decides."""
     if kind_of(speaker) != USER:
         raise Refused(
-            f"Only the user may {what}, and this caller speaks as {speaker}: do it in a terminal of your own."
+            f"Only the user may {what}, and this caller speaks as {speaker}: do it in a terminal of your own, on the "
+            "page (`reasoningbank ui`), or with a token made by `reasoningbank token create --origin user`."
         )

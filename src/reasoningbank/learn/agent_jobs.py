@@ -17,9 +17,10 @@ from reasoningbank.core.learning import MOST_CONTRAST_LESSONS, Lesson, Verdict, 
 from reasoningbank.core.types import Job, JobState, Lease
 from reasoningbank.learn import queue
 from reasoningbank.learn.answers import parse
-from reasoningbank.learn.lease_monitor import HOST, HOST_LEASE_S
+from reasoningbank.learn.lease_monitor import HOST_LEASE_S
 from reasoningbank.learn.llm_distiller import DistillRequest, KnownByWords, contrast_request, evidence_for, request
 from reasoningbank.learn.offline.wishes import wishes_in
+from reasoningbank.learn.queue import HOST
 from reasoningbank.learn.store_lessons import LessonSource, keep
 from reasoningbank.learn.worker import Material, material_of
 from reasoningbank.ports import Judge, Writer
@@ -147,7 +148,7 @@ def _rules_in(material: Material) -> list[Lesson]:
 def _lecture(job_id: str, material: Material, verdicts: Sequence[Verdict]) -> LessonSource:
     return LessonSource(
         job_id=job_id,
-        episode=material.episodes[0],
+        episode=material.source,
         verdict=verdicts[0],
         distiller=HostDistiller(),
         parents=material.shown,

@@ -1,6 +1,6 @@
 """Builds the episode that judges and distillers read, from the records of a session.
 
-Knows which metadata carry a meaning: `reward`, `origin`, `messages` and `verdict` of a trajectory, `ok` of a step.
+Knows which metadata carry a meaning: `reward`, `messages` and `verdict` of a trajectory, `ok` of a step.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from reasoningbank.core.learning import Episode, EpisodeStep, JudgedBy, Verdict, VerdictOutcome
 from reasoningbank.core.types import Step, Trajectory
-from reasoningbank.guard.speakers import speaker_in_lessons
+from reasoningbank.guard.speakers import origin_of_session
 
 LONGEST_REASON_CHARS = 500
 _SPOKEN = ("reward", "origin", "messages")
@@ -28,7 +28,7 @@ def episode_of(trajectory: Trajectory, steps: Sequence[Step]) -> Episode:
         messages=_messages(metadata.get("messages")),
         metadata={name: value for name, value in metadata.items() if name not in _SPOKEN},
         source=trajectory.id,
-        origin=speaker_in_lessons(metadata.get("origin")),
+        origin=origin_of_session(trajectory),
     )
 
 

@@ -28,6 +28,7 @@ from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.types import Step, Trajectory
+from reasoningbank.guard.speakers import speaker_in_session
 from reasoningbank.learn.ingest.text import HELD_BACK
 from reasoningbank.learn.offline.wishes import wishes_in
 from reasoningbank.learn.queue import enqueue
@@ -72,8 +73,10 @@ def keep_episode(context: BankContext, episode: Episode, *, dry_run: bool = Fals
         known = writer.get(Trajectory, [coming.id]).get(coming.id)
         there = writer.count(Step, {"trajectory_id": coming.id}) if known else 0
         fresh = steps[there:]
-        # Reading a transcript again tells nothing of what became known of its end since.
-        ended = coming.outcome != "unknown" and (known is None or known.outcome != coming.outcome)
+        # Reading a transcript again tells nothing of what became known of its end since, nor does another door.
+        ended = coming.outcome != "unknown" and (
+            known is None or (known.outcome != coming.outcome and _is_of_the_same_door(known, coming))
+        )
         changed = known is None or bool(fresh) or ended
         kept = Kept(trajectory=coming, steps_added=len(fresh), known=known is not None, changed=changed, job_id=None)
         if dry_run or not changed:
@@ -96,24 +99,31 @@ def teaches(episode: Episode) -> bool:
 
 def _grow(known: Trajectory, coming: Trajectory) -> Trajectory:
     """As it is told now; how it ended stays as it is known, unless it is told too."""
+    coming = replace(coming, started_at=known.started_at, origin=known.origin)
     if coming.outcome != "unknown":
-        return replace(coming, started_at=known.started_at)
+        return coming
     metadata = {**known.metadata, **coming.metadata}
-    return replace(
-        coming, started_at=known.started_at, outcome=known.outcome, ended_at=known.ended_at, metadata=metadata
-    )
+    return replace(coming, outcome=known.outcome, ended_at=known.ended_at, metadata=metadata)
 
 
 def _continues(reader: Reader, coming: Trajectory, steps: Sequence[Step]) -> bool:
-    """Whether what is kept of a session is how this one begins. A transcript that was rewritten is another session."""
+    """True if what is kept of a session is how this one begins. A transcript that was rewritten is another session, and
+    so is what another door has to add to it.
+    """
     there = reader.select(Step, {"trajectory_id": coming.id})
-    if len(there) > len(steps):
+    known = reader.get(Trajectory, [coming.id]).get(coming.id)
+    is_anothers = known is not None and not _is_of_the_same_door(known, coming)
+    if len(there) > len(steps) or (is_anothers and len(there) < len(steps)):
         return False
     by_number = {step.number: step for step in there}
     return all(
         (by_number[step.number].action, by_number[step.number].result) == (step.action, step.result)
         for step in steps[: len(there)]
     )
+
+
+def _is_of_the_same_door(known: Trajectory, coming: Trajectory) -> bool:
+    return known.origin in ("", coming.origin)
 
 
 def records_of(context: BankContext, episode: Episode, name: str) -> tuple[Trajectory, list[Step]]:
@@ -132,6 +142,7 @@ def records_of(context: BankContext, episode: Episode, name: str) -> tuple[Traje
         # No transcript was begun after it was read, whatever its clock said.
         started_at=now if episode.started_at is None else min(now, clean_time(episode.started_at, "started_at")),
         ended_at=now,
+        origin=speaker_in_session(episode.origin, episode.metadata.get("origin")),
     )
     done = [step for step in episode.steps if HELD_BACK not in step.result[:LONGEST_REFUSAL_CHARS]]
     steps = [_step(context, identity, number, step) for number, step in enumerate(done, start=1)]
@@ -158,7 +169,7 @@ def _step(context: BankContext, trajectory_id: str, number: int, step: EpisodeSt
 
 
 def _metadata(episode: Episode) -> dict[str, Any]:
-    metadata: dict[str, Any] = {**episode.metadata, "origin": episode.origin}
+    metadata: dict[str, Any] = {**episode.metadata}
     if isinstance(metadata.get("answer"), str):
         metadata["answer"] = _middle_cut(metadata["answer"], LONGEST_MESSAGE_CHARS)
     if episode.reward is not None:

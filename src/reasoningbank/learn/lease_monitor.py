@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from reasoningbank.core.types import Lease
-from reasoningbank.learn.queue import LEASE_S
+from reasoningbank.learn.queue import HOST, LEASE_S
 
 LONGEST_LOOK_S = 5.0
-HOST = "host/"
 HOST_LEASE_S = 900.0
 """An agent that was handed a job thinks for minutes and does not beat."""
 
@@ -26,7 +25,7 @@ class LeaseMonitor:
         """Owner, beat, and for how long they have been the same."""
 
     def stale(self, leases: Sequence[Lease], is_gone: Callable[[str], bool]) -> list[Lease]:
-        """Those with the fewest attempts first: whatever kills its workers goes last, and the others get their turn."""
+        """Those that lost the fewest workers first: whatever kills them goes last, and the others get their turn."""
         now = self._monotonic()
         passed_s = 0.0 if self._looked_at is None else min(LONGEST_LOOK_S, max(0.0, now - self._looked_at))
         self._looked_at = now
@@ -39,4 +38,4 @@ class LeaseMonitor:
             if still_s >= patience_s or is_gone(lease.owner or ""):
                 stale.append(lease)
         self._seen = seen
-        return sorted(stale, key=lambda lease: (lease.attempts, lease.job_id))
+        return sorted(stale, key=lambda lease: (lease.lost, lease.attempts, lease.job_id))

@@ -6,7 +6,8 @@ What a job does is the worker's business (`learn.worker`).
 Invariants:
 - a job is accepted in the transaction that makes its reason (the end of a session), so neither exists without the
   other;
-- a claim is one transaction and counts as an attempt, so a job that kills its worker exhausts its attempts too;
+- a claim is one transaction and counts as an attempt; one that ended with its worker is lost and does not, but a job
+  that loses `MOST_LOST` workers is given up all the same;
 - an effect is written together with the end of its job and only by the claim that holds the lease, so it happens
   once;
 - no clock is compared with another one: a lease is taken over when its owner is known to be gone, or when its beat
@@ -32,6 +33,10 @@ DISTILL = "distill"
 CONTRAST = "contrast"
 """Several runs of one task, compared; `metadata["trajectories"]` names them."""
 MOST_ATTEMPTS = 5
+MOST_LOST = 20
+"""Workers that a job may lose: one that kills each of its workers must end, one whose server is killed must not."""
+HOST = "host/"
+"""How the owner begins that is an agent: it does not beat, and one that never answers has had its attempt."""
 LEASE_S = 60.0
 HEARTBEAT_S = 15.0
 FIRST_WAIT_S = 30.0
@@ -111,7 +116,14 @@ def claim(context: BankContext, owner: str, limit: int) -> list[Claimed]:
 
 def take_over(context: BankContext, owner: str, stale: Lease) -> list[Claimed]:
     """The job of an owner that is gone; nothing when somebody was faster or the owner lives after all."""
-    fresh = replace(stale, owner=f"{owner}#{stale.job_id}", beat=stale.beat + 1, attempts=stale.attempts + 1)
+    unanswered = (stale.owner or "").startswith(HOST)
+    fresh = replace(
+        stale,
+        owner=f"{owner}#{stale.job_id}",
+        beat=stale.beat + 1,
+        attempts=stale.attempts + unanswered,
+        lost=stale.lost + (not unanswered),
+    )
 
     def change(writer: Writer) -> list[Claimed]:
         return _sound(context, writer, [fresh]) if writer.change_lease(stale, fresh) else []
@@ -138,16 +150,16 @@ def claim_one(context: BankContext, owner: str, job_id: str) -> Claimed:
 
 
 def _sound(context: BankContext, writer: Writer, leases: Sequence[Lease]) -> list[Claimed]:
-    """Claims that may be worked on; those that were tried too often are buried here, their workers having died."""
+    """Claims that may be worked on; those that were tried or lost too often are buried here."""
     jobs = writer.get(Job, [lease.job_id for lease in leases]) if leases else {}
     sound = []
     for lease in leases:
         job = jobs.get(lease.job_id)
         if job is None or job.state is not JobState.WAITING:
             writer.change_lease(lease, None)
-        elif lease.attempts > MOST_ATTEMPTS:
+        elif lease.attempts > MOST_ATTEMPTS or lease.lost >= MOST_LOST:
             error = lease.error or "Each time the worker died before it could say why."
-            bury(context, writer, job, replace(lease, attempts=MOST_ATTEMPTS, error=error), lease)
+            bury(context, writer, job, replace(lease, attempts=min(lease.attempts, MOST_ATTEMPTS), error=error), lease)
         else:
             sound.append(Claimed(job=job, lease=lease))
     return sound

@@ -18,10 +18,12 @@ from reasoningbank.core.drafts import (
     optional_name,
     required_text,
 )
-from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
+from reasoningbank.core.errors import Conflict, InvalidInput, NotFound, Refused
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.learning import OF_A_SESSION, Verdict, VerdictOutcome
+from reasoningbank.core.origins import AGENT, HOOK, kind_of
 from reasoningbank.core.types import Memory, Showing, Signal, SignalKind, State, Step, Trajectory
+from reasoningbank.guard.speakers import speaker_in_session
 from reasoningbank.learn.credit import describe, surprise_of, usual_before, weight_of
 from reasoningbank.learn.episodes import verdict_metadata
 from reasoningbank.learn.evidence import Evidence, signal_for, standing_for, subject_of
@@ -49,7 +51,9 @@ def start(
     namespace: str | None = None,
     agent: str | None = None,
     metadata: Mapping[str, Any],
+    speaker: str = AGENT,
 ) -> Trajectory:
+    """`speaker` is the origin of whoever begins it, as its door knows."""
     trajectory = Trajectory(
         id=context.ids.new("trj"),
         tenant=context.tenant,
@@ -60,6 +64,7 @@ def start(
         metadata=clean_metadata(metadata),
         started_at=context.clock(),
         ended_at=None,
+        origin=speaker_in_session(speaker, metadata.get("origin")),
     )
     clean = context.clean(trajectory)[0]
     context.store.write(context.tenant, lambda writer: writer.add(clean))
@@ -76,8 +81,13 @@ def session_named(reader: Reader, reference: str) -> Trajectory:
     return found
 
 
-def running(reader: Reader, reference: str) -> Trajectory:
+def running(reader: Reader, reference: str, *, by_hook: bool = False) -> Trajectory:
+    """A session that may be added to and ended; one that our own hooks captured, by them alone."""
     trajectory = session_named(reader, reference)
+    if kind_of(trajectory.origin) == HOOK and not by_hook:
+        raise Refused(
+            f"The hooks of {trajectory.agent or 'an agent'} write the session {reference!r}: start one of your own."
+        )
     if trajectory.ended_at is not None:
         raise Conflict(f"The session {reference!r} has ended already, as {trajectory.outcome}.")
     return trajectory
@@ -146,6 +156,7 @@ def end(
     verdict: Verdict | None,
     distil: bool = True,
     ignored: Sequence[str] = (),
+    by_hook: bool = False,
 ) -> Ended:
     """Close a session, credit the memories that were shown in it (an unknown outcome credits nobody) and queue it.
 
@@ -156,7 +167,7 @@ def end(
         raise InvalidInput(f"outcome {outcome!r} is unknown: use one of {', '.join(OUTCOMES)}.")
 
     def change(writer: Writer) -> Ended:
-        there = running(writer, session)
+        there = running(writer, session, by_hook=by_hook)
         metadata = there.metadata if verdict is None else {**there.metadata, "verdict": verdict_metadata(verdict)}
         # A verdict may quote what was done.
         ended: dict[str, Any] = {"outcome": outcome, "ended_at": context.clock(), "metadata": metadata}
@@ -234,6 +245,7 @@ def _credit(
         return ()
     usual, positive = usual_before(reader, trajectory), trajectory.outcome == "success"
     surprise = surprise_of(usual, positive=positive)
+    source = HOOK if kind_of(trajectory.origin) == HOOK else OF_A_SESSION
     return tuple(
         signal_for(
             context,
@@ -243,7 +255,7 @@ def _credit(
                 positive=positive,
                 weight=certainty * weight_of(memory.id, named, ranks, surprise),
                 used=memory.id in named,
-                source=OF_A_SESSION,
+                source=source,
                 trajectory_id=trajectory.id,
                 comment=describe(usual),
                 advice_id=advice.get(memory.id),

@@ -82,10 +82,7 @@ def _keep(context: BankContext, writer: Writer, lecture: LessonSource, number: i
     lesson = lecture.distiller.settle(writer, namespace, told)
     if lesson is None:
         return None
-    key: str | None = lesson.key or _key_of_words(lesson)
-    there = writer.select(Memory, {"namespace": namespace, "key": key, "state": LIVE_STATES}, limit=1)
-    if there and not _is_ours(writer, lecture, there[0]):
-        there, key = [], None
+    key, there = _place_of(writer, lecture, namespace, lesson.key or _key_of_words(lesson))
     if not there:
         made = _memory(context, lecture, lesson, namespace=namespace, key=key, identity=f"{lecture.job_id}/{number}")
         memory, _ = context.clean(made)
@@ -128,6 +125,18 @@ def _home_of(lecture: LessonSource, lesson: Lesson) -> str:
     return str(theirs) if about_them else lecture.episode.namespace
 
 
+def _place_of(writer: Writer, lecture: LessonSource, namespace: str, key: str) -> tuple[str | None, list[Memory]]:
+    """The key of a lesson, and what is there. Where somebody else has it, the key has the origin's name behind it, so
+    that whoever teaches the same again finds its own.
+    """
+    plain = key.partition(" (")[0]
+    for free in dict.fromkeys((key, plain, f"{plain} ({lecture.episode.origin})")):
+        there = writer.select(Memory, {"namespace": namespace, "key": free, "state": LIVE_STATES}, limit=1)
+        if not there or _is_ours(writer, lecture, there[0]):
+            return free, there
+    return None, []
+
+
 def _is_ours(writer: Writer, lecture: LessonSource, known: Memory) -> bool:
     """What somebody else wrote under a key, or the user has vouched for, is not a distiller's to revise."""
     origin = lecture.episode.origin
@@ -147,14 +156,13 @@ def _memory(
         namespace=namespace,
         tags=lesson.tags,
         agent=lecture.episode.agent,
-        origin=lecture.episode.origin,
         # What the user said is nobody's echo, whatever was shown before.
         parents=() if lesson.kind == PREFERENCE else lecture.parents,
         source=lecture.episode.source,
         metadata=_provenance(lecture, lesson),
         initial_confidence=_initial(context, lesson.outcome) if judged else context.settings.confidence.initial_stored,
     )
-    return memory_from(
+    memory = memory_from(
         draft,
         memory_id=_id_of(lecture.job_id, identity),
         tenant=context.tenant,
@@ -162,6 +170,7 @@ def _memory(
         initial_confidence=context.settings.confidence.initial_stored,
         now=context.clock(),
     )
+    return replace(memory, origin=lecture.episode.origin)
 
 
 def _initial(context: BankContext, outcome: Outcome) -> float:

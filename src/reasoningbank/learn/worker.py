@@ -13,7 +13,7 @@ from typing import Any
 
 from reasoningbank.context import BankContext
 from reasoningbank.core.errors import LeaseLost, LLMUnavailable, MissingExtra, StoreError
-from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.learning import (
     MOST_CONTRAST_LESSONS,
     MOST_LESSONS,
@@ -23,6 +23,7 @@ from reasoningbank.core.learning import (
     Verdict,
     VerdictOutcome,
 )
+from reasoningbank.core.origins import HOOK, kind_of, level_of
 from reasoningbank.core.types import Job, JobState, Step, Trajectory
 from reasoningbank.learn import queue
 from reasoningbank.learn.episodes import episode_of, verdict_metadata
@@ -76,6 +77,14 @@ class Material:
     """Memories that were shown in them."""
     contrast: bool
 
+    @property
+    def source(self) -> Episode:
+        """The first session, as little believed as the least of them; what our own hooks saw only a part of, they did
+        not see.
+        """
+        origins = [episode.origin for episode in self.episodes]
+        return replace(self.episodes[0], origin=min(origins, key=lambda one: (level_of(one), kind_of(one) == HOOK)))
+
 
 def work(context: BankContext, claimed: queue.Claimed, teachers: Sequence[Teacher], rng: Random) -> Attempt:
     job_id = claimed.job.id
@@ -122,7 +131,7 @@ def _work(context: BankContext, claimed: queue.Claimed, teachers: Sequence[Teach
     verdict, lessons, distiller = teach(material, teachers, most)
     lecture = LessonSource(
         job_id=claimed.job.id,
-        episode=material.episodes[0],
+        episode=material.source,
         verdict=verdict,
         distiller=distiller,
         parents=material.shown,

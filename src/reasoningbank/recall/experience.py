@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reasoningbank.core.frozen import replace
-from reasoningbank.core.learning import OF_A_SESSION
+from reasoningbank.core.learning import OF_SESSIONS
 from reasoningbank.core.task_confidence import Evidenced, TaskEvidence, gather
 from reasoningbank.core.task_kind import form_kind
 from reasoningbank.core.types import Memory, Outcome, Scope, SignalKind, Trajectory
@@ -190,7 +190,7 @@ def _nearest_tasks_with_lessons(
 
 def _bystander(evidence: Evidenced) -> bool:
     """Shown while a task went well, and no more. Were that a tie, to be shown would be a reason to be shown again."""
-    return evidence.kind == SignalKind.COMPLETION and not evidence.used and evidence.source == OF_A_SESSION
+    return evidence.kind == SignalKind.COMPLETION and not evidence.used and evidence.source in OF_SESSIONS
 
 
 def votes_of_tasks(heard: Sequence[tuple[Taught, float]]) -> list[tuple[Mapping[str, float], float]]:

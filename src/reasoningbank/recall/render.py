@@ -97,7 +97,7 @@ def _odds(relevance: float) -> float:
 def entry_of(hit: Remembered) -> str:
     """A memory as `render` shows it."""
     advice, title = ("AVOID", avoid_title(hit.title)) if hit.outcome is Outcome.FAILURE else ("DO", hit.title)
-    record = track_record(hit.usage_count, hit.succeeded)
+    record = track_record(hit)
     confidence = f"confidence {hit.confidence.mean:.2f}{record and f', {record}'}"
     if hit.trust is Trust.UNTRUSTED or is_unmarked(hit.memory.metadata, hit.content):
         kind = "says to avoid" if hit.outcome is Outcome.FAILURE else "claims"

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from reasoningbank.core.errors import Refused, Unauthenticated
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.origins import USER
+from reasoningbank.core.origins import AGENT, USER
 from reasoningbank.core.types import DEFAULT_TENANT
 from reasoningbank.guard.speakers import origin_of
 from reasoningbank.ports import Store
@@ -35,8 +35,10 @@ class Principal:
     """When the credentials end by themselves, if that is known without asking again."""
 
 
-LOCAL_USER = Principal(tenant=DEFAULT_TENANT, scopes=frozenset(SCOPES), name="local", origin=USER, operator=True)
-"""Whoever starts a process on this machine and talks to it directly."""
+LOCAL_AGENT = Principal(tenant=DEFAULT_TENANT, scopes=frozenset(SCOPES), name="local", origin=AGENT, operator=True)
+"""Whoever reaches an open server on this machine without credentials: an agent with `curl`, for all that is known."""
+PAGE_USER = Principal(tenant=DEFAULT_TENANT, scopes=frozenset(SCOPES), name="page", origin=USER, operator=True)
+"""Whoever opened the page by its one-time link, which only this machine's user was given."""
 
 
 class JwtReader(Protocol):
@@ -75,8 +77,8 @@ def origin_for(principal: Principal, asked: object) -> str:
 
 
 def source_for(principal: Principal) -> str:
-    """Under which name this principal's evidence counts. Fixed, so that nobody can agree with himself."""
-    return USER if principal is LOCAL_USER else f"{principal.origin}:{principal.name}"[:200]
+    """The name under which this principal's evidence counts. Fixed, so that nobody can agree with himself."""
+    return USER if principal is PAGE_USER else f"{principal.origin}:{principal.name}"[:200]
 
 
 class Resolver:
@@ -96,7 +98,7 @@ class Resolver:
         """`direct` is True when nothing stands between this process and whoever asks."""
         if authorization is None:
             if self._open_to_local and direct:
-                return LOCAL_USER
+                return LOCAL_AGENT
             raise Unauthenticated("A token is needed: send it as 'Authorization: Bearer …'.")
         scheme, _, credentials = authorization.partition(" ")
         if scheme.lower() != "bearer" or not credentials or credentials != credentials.strip():

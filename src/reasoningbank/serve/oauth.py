@@ -141,6 +141,8 @@ class OAuth:
         now = self._clock()
         if not (_number(claims.get("exp"), 0.0) > now - LEEWAY_S and _number(claims.get("nbf"), now) <= now + LEEWAY_S):
             raise Unauthenticated(BAD)
+        if _number(claims.get("iat"), now) > now + LEEWAY_S:
+            raise Unauthenticated("The access token says that it was issued in the future: look at the issuer's clock.")
         return claims
 
 
@@ -154,6 +156,8 @@ def _number(value: object, default: float) -> float:
 
 def _scopes(claims: dict[str, Any]) -> frozenset[str]:
     text = claims.get("scope", claims.get("scp", ""))
+    if not isinstance(text, (str, list)):
+        raise Unauthenticated("The access token's scope is neither a text nor a list of names.")
     named = text.split() if isinstance(text, str) else [word for word in text if isinstance(word, str)]
     ours = {word.removeprefix(SCOPE_PREFIX) for word in named}
     return grant(ours.intersection(SCOPES))

@@ -185,7 +185,7 @@ TRAJECTORIES = _record_table(
         "ended_at": "REAL?",
     },
     _index("trajectories_by_moment", "tenant namespace started_at id"),
-    later=_REVISION,
+    later={**_REVISION, "origin": "TEXT=''"},
 )
 STEPS = _record_table(
     "steps",
@@ -383,6 +383,7 @@ LEASES = Table(
         "attempts": "INTEGER",
         "ready_at": "REAL",
         "error": "TEXT",
+        "lost": "INTEGER=0",
     },
     key=("job_id",),
     indexes=(

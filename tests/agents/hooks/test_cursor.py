@@ -54,19 +54,21 @@ def test_a_session_in_cursor_is_learned_from(desktop) -> None:
 
 
 def test_a_warning_reaches_cursor_too(desktop) -> None:
-    with desktop.bank() as bank:
-        bank.record(title="Never `make deploy` here", content="`make deploy` breaks production.", outcome="failure")
-    desktop.hook("SessionStart", "s0")
+    told = desktop.transcript()
+    told.says("Please deploy the application")
+    told.runs("fly deploy", "/bin/bash: line 1: fly: command not found", failed=True)
+    told.runs("npx fly deploy", "deployed")
+    desktop.hook("Stop")
     desktop.read()
     told = {
         "conversation_id": "c2",
         "hook_event_name": "preToolUse",
         "workspace_roots": [str(desktop.repository)],
         "tool_name": "Shell",
-        "tool_input": {"command": "make deploy"},
+        "tool_input": {"command": "fly deploy"},
     }
     said = json.loads(desktop.here(json.dumps(told).encode(), "cursor"))
     assert said["permission"] == "deny"
-    assert "breaks production" in said["agent_message"]
+    assert "npx" in said["agent_message"]
     again = json.loads(desktop.here(json.dumps(told).encode(), "cursor"))
     assert again == {"continue": True}

@@ -171,7 +171,9 @@ def test_a_file_with_a_known_trouble_is_warned_of_before_it_is_edited(desktop) -
     desktop.hook("SessionStart", "s0")
     desktop.read()
     edit = {"file_path": str(desktop.repository / "db" / "schema.sql"), "old_string": "a", "new_string": "b"}
-    assert "migrations" in desktop.hook("PreToolUse", "s2", tool_name="Edit", tool_input=edit).refusal
+    warned = desktop.hook("PreToolUse", "s2", tool_name="Edit", tool_input=edit)
+    assert "migrations" in warned.context
+    assert warned.refusal == "", "words warn, and hold nothing back"
     assert desktop.hook("PreToolUse", "s3", tool_name="Read", tool_input=edit).out == ""
 
 
@@ -182,7 +184,7 @@ def test_the_list_of_known_troubles_follows_the_bank(desktop) -> None:
         bank.record(title="Never `make deploy` here", content="`make deploy` breaks production.", outcome="failure")
     desktop.hook("SessionStart", "s2")
     desktop.read()
-    assert "breaks production" in desktop.hook("PreToolUse", "s3", **bash("make deploy")).refusal
+    assert "breaks production" in desktop.hook("PreToolUse", "s3", **bash("make deploy")).context
     assert desktop.hook("PreToolUse", "s4", **bash("pytest")).out == ""
 
 
@@ -211,17 +213,15 @@ def test_a_command_of_blanks_costs_about_as_much_as_one_of_words() -> None:
 
 
 def test_a_refusal_counts_against_what_a_session_may_be_told(desktop) -> None:
-    with desktop.bank() as bank:
-        for number in range(6):
-            bank.record(
-                title=f"Never `make part{number}` here",
-                content=f"`make part{number}` breaks production.",
-                outcome="failure",
-            )
-    desktop.hook("SessionStart", "s0")
+    for number in range(6):
+        told = desktop.transcript(f"t{number}")
+        told.says(f"Please build part {number} of the release")
+        told.runs(f"part{number} build", f"/bin/bash: line 1: part{number}: command not found", failed=True)
+        told.runs(f"uv run part{number} build", "done")
+        desktop.hook("SessionEnd", f"t{number}")
     desktop.read()
     desktop.environment["REASONINGBANK_HOOKS"] = "session=150"
-    reasons = [desktop.hook("PreToolUse", "s1", **bash(f"make part{number}")).refusal for number in range(6)]
+    reasons = [desktop.hook("PreToolUse", "s1", **bash(f"part{number} build")).refusal for number in range(6)]
     assert reasons[0]
     assert sum(map(count_tokens, reasons)) <= 150
     assert not reasons[-1]

@@ -51,6 +51,6 @@ def test_a_mistake_of_the_first_session_is_warned_of_in_the_second_before_it_is_
         signals = [
             signal for signal in (point.signal for point in bank.history(lesson.id).points) if signal is not None
         ]
-        assert [(signal.positive, signal.source) for signal in signals] == [(True, "session")]
+        assert [(signal.positive, signal.source) for signal in signals] == [(True, "hook")]
         assert (lesson.shown, lesson.usage_count) == (1, 1)
         assert {session.outcome for session in bank.sessions()} == {"success"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from reasoningbank.core.confidence import track_record
 from reasoningbank.core.types import Outcome, Remembered
 from reasoningbank.core.wording import avoid_title
 from reasoningbank.guard.hidden import visible
@@ -25,8 +26,8 @@ def entry(item: Remembered) -> str:
     kind = "Avoid" if item.outcome is Outcome.FAILURE else "Known" if _FACT in item.tags else "Do"
     title = avoid_title(item.title) if item.outcome is Outcome.FAILURE else item.title
     earned = f"confidence {item.confidence.mean:.2f}"
-    if item.usage_count:
-        earned += f", used {item.usage_count}×"
+    if record := track_record(item):
+        earned += f", {record}"
     when = in_line(item.description) if _FACT not in item.tags else ""
     label = "" if when.casefold().startswith("when ") else "When: "
     told = [_end_sentence(in_line(_punctuate(item.content))), f"{label}{_end_sentence(when)}" if when else ""]

@@ -28,7 +28,8 @@ from reasoningbank.core.drafts import (
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.ids import derived_id, is_own
-from reasoningbank.core.origins import AGENT, PEER, clean_origin, kind_of
+from reasoningbank.core.learning import OF_A_SESSION
+from reasoningbank.core.origins import AGENT, HOOK, PEER, clean_origin, kind_of
 from reasoningbank.core.record_kinds import BY_NOUN
 from reasoningbank.core.types import (
     Edge,
@@ -94,7 +95,13 @@ class Arrivals:
     def _origin(self, entry: Entry, claimed: str) -> str:
         if not self.is_own(entry):
             return origin_of_author(entry.author)
-        return clean_origin(claimed) if claimed and kind_of(claimed) != PEER else AGENT
+        # What comes back from others was not seen here, even where our own key signed it.
+        return clean_origin(claimed) if claimed and kind_of(claimed) not in (HOOK, PEER) else AGENT
+
+    def _source(self, entry: Entry, claimed: str) -> str:
+        if not self.is_own(entry):
+            return origin_of_author(entry.author)
+        return OF_A_SESSION if claimed == HOOK else clean_name(claimed, "source")
 
     def _memory(self, entry: Entry, body: MemoryBody, name: str, latest: float) -> Memory:
         own = self.is_own(entry)
@@ -192,7 +199,7 @@ class Arrivals:
             positive=body.positive,
             weight=body.weight,
             used=body.used,
-            source=clean_name(body.source, "source") if self.is_own(entry) else origin_of_author(entry.author),
+            source=self._source(entry, body.source),
             trajectory_id=None,
             comment="",
             at=min(body.at, latest),

@@ -126,8 +126,7 @@ def _page(history: History, terminal: Terminal) -> None:
     now = time.time()
     terminal.say(plain.one_line(item.title), bold=True)
     terminal.say(
-        f"{item.id} · revision {item.memory.revision} · "
-        f"{track_record(item.usage_count, item.succeeded) or 'not used yet'} · shown {item.shown}×",
+        f"{item.id} · revision {item.memory.revision} · {track_record(item) or 'not used yet'} · shown {item.shown}×",
         dim=True,
     )
     if item.set_aside:

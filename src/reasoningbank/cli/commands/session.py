@@ -10,6 +10,7 @@ from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command, add_limit, add_reference
 from reasoningbank.cli.commands.storing import tell_scrubbed, text_or_stdin
+from reasoningbank.cli.speaker import speaker
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.drafts import optional_name
@@ -31,7 +32,7 @@ def _start(args: Namespace, terminal: Terminal) -> int:
     with open_bank(args, create=True) as found:
         kind = optional_name(args.task_type, "task_type")
         metadata = {TASK_TYPE: kind} if kind else {}
-        trajectory = found.bank.start_session(args.task, agent=args.agent, metadata=metadata)
+        trajectory = found.bank.start_session(args.task, agent=args.agent, metadata=metadata, speaker=speaker())
         scrubbed = found.bank.secrets.found_in([args.task, args.agent, kind])
     if terminal.as_json:
         terminal.json({**trajectory_json(trajectory), "scrubbed": scrubbed})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from reasoningbank.core.origins import PEER, Trust, kind_of
+from reasoningbank.core.origins import HOOK, PEER, Trust, kind_of
 from reasoningbank.core.wording import counted
 from reasoningbank.learn.consolidate.agreement import says_the_same
 from reasoningbank.learn.consolidate.pairs import Pair
@@ -29,7 +29,7 @@ def merges_among(members: Sequence[Member], pairs: Iterable[Pair], before: Undon
     for leader in sorted((by_id[i] for i in kin), key=_standing, reverse=True):
         if leader.id in taken:
             continue
-        others = [i for i in sorted(kin[leader.id]) if i not in taken and _may_go(by_id[i])]
+        others = [i for i in sorted(kin[leader.id]) if i not in taken and _may_go_into(leader, by_id[i])]
         if not others:
             continue
         taken.update((leader.id, *others))
@@ -102,11 +102,21 @@ def _may_go(member: Member) -> bool:
     return not member.is_named and PINNED not in member.memory.tags
 
 
+def _may_go_into(leader: Member, member: Member) -> bool:
+    """True unless what our own hooks saw would end as somebody's word."""
+    return _may_go(member) and (_was_seen(leader) or not _was_seen(member))
+
+
+def _was_seen(member: Member) -> bool:
+    return kind_of(member.memory.origin) == HOOK
+
+
 def _standing(member: Member) -> tuple[object, ...]:
-    """Who is kept: one that is asked for by name, then the most evidence, then the oldest."""
+    """Who is kept: one that is asked for by name, then what our own hooks saw, the most evidence, the oldest."""
     positive = sum(signal.weight for signal in member.signals if signal.positive)
     return (
         not _may_go(member),
+        _was_seen(member),
         member.used,
         positive,
         round(member.confidence, 6),

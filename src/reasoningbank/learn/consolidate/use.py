@@ -23,7 +23,7 @@ from typing import NamedTuple
 from reasoningbank.core.association import Together, difference, least_share, surely
 from reasoningbank.core.confidence import DAY_SECONDS
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.learning import OF_A_SESSION
+from reasoningbank.core.learning import OF_SESSIONS
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.task_kind import kind_of
 from reasoningbank.core.types import EdgeKind, Signal, SignalKind, Trajectory
@@ -308,7 +308,7 @@ def _tasks(members: Sequence[Member], facts: TaskFacts, now: float) -> dict[str,
     for row, member in enumerate(members):
         for signal in member.signals if member.trust is not Trust.UNTRUSTED else ():
             name = signal.trajectory_id
-            shown = signal.kind is SignalKind.COMPLETION and signal.source == OF_A_SESSION
+            shown = signal.kind is SignalKind.COMPLETION and signal.source in OF_SESSIONS
             if name is not None and name != member.memory.source and (signal.used or shown):
                 found.setdefault(name, []).append((row, member, signal))
     return {name: _task(said, facts.shown_at.get(name, {}), now) for name, said in found.items()}

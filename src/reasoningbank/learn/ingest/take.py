@@ -11,8 +11,9 @@ from pathlib import Path
 from reasoningbank.context import BankContext
 from reasoningbank.core.drafts import clean_namespace
 from reasoningbank.core.errors import ImportRejected, InvalidInput
-from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.learning import Episode
+from reasoningbank.core.origins import AGENT
 from reasoningbank.core.wording import counted
 from reasoningbank.learn.import_session import keep_episode, teaches
 from reasoningbank.learn.ingest.files import files_in
@@ -48,7 +49,11 @@ def ingest(
     layout: str | None = None,
     dry_run: bool = False,
     progress: Callable[[int], None] | None = None,
+    speaker: str | Callable[[Path], str] = AGENT,
 ) -> Ingested:
+    """`speaker` is the origin of who acted in the sessions, or of those in each file: what a transcript says is that
+    one's word.
+    """
     if layout is not None and layout not in FORMATS:
         raise InvalidInput(f"The format {layout!r} is unknown: use one of {', '.join(FORMATS)}.")
     home = context.namespace if namespace is None else clean_namespace(namespace)
@@ -57,9 +62,10 @@ def ingest(
     skipped: list[SkippedSession] = []
     jobs: list[str] = []
     added = grown = known = steps = 0
-    for where, episode in _episodes(paths, home, layout, skipped):
+    for file, where, episode in _episodes(paths, home, layout, skipped):
         try:
-            kept = keep_episode(context, episode, dry_run=dry_run)
+            origin = speaker if isinstance(speaker, str) else speaker(file)
+            kept = keep_episode(context, replace(episode, origin=origin), dry_run=dry_run)
         except InvalidInput as error:
             skipped.append(SkippedSession(what=where, why=str(error)))
             continue
@@ -75,13 +81,14 @@ def ingest(
 
 def _episodes(
     paths: Sequence[Path], namespace: str, layout: str | None, skipped: list[SkippedSession]
-) -> Iterator[tuple[str, Episode]]:
+) -> Iterator[tuple[Path, str, Episode]]:
     for path in paths:
         # A path that was named must be there, and one that was named alone must tell something.
         files = files_in(path)
         for file in files:
             try:
-                yield from _episodes_of(file, namespace, layout, skipped)
+                for where, episode in _episodes_of(file, namespace, layout, skipped):
+                    yield file, where, episode
             except ImportRejected as error:
                 if len(paths) == len(files) == 1:
                     raise

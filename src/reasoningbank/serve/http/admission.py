@@ -20,7 +20,7 @@ from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.http.request import Request
 from reasoningbank.serve.http.routes import ENDPOINTS
 from reasoningbank.serve.http.thread_pools import Lane
-from reasoningbank.serve.identity import LOCAL_USER, Principal, Resolver
+from reasoningbank.serve.identity import LOCAL_AGENT, PAGE_USER, Principal, Resolver
 from reasoningbank.serve.oauth import FETCH_WITHIN_S, OAuthSettings
 from reasoningbank.serve.tokens import PREFIX
 from reasoningbank.serve.ui.entrance import Entrance, PageSession
@@ -81,8 +81,8 @@ class Admission:
         if self._is_public(scope["path"]):
             return
         session = self._page_session(request)
-        principal = LOCAL_USER if _is_local(session) else await self.principal(request, scope)
-        if principal is not LOCAL_USER:
+        principal = PAGE_USER if _is_local(session) else await self.principal(request, scope)
+        if principal is not PAGE_USER and principal is not LOCAL_AGENT:
             wait = self._rates.wait_s(f"{principal.tenant}\0{principal.name}", time.monotonic())
             if wait:
                 raise too_many_requests(wait)

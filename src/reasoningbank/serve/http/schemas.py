@@ -238,6 +238,7 @@ _EARNED = {
     **_CONFIDENCE,
     "usage_count": COUNT,
     "succeeded": COUNT,
+    "record": TEXT,
     "last_used_at": NULL_TEXT,
     "last_success": NULL_TEXT,
     "last_failure": NULL_TEXT,

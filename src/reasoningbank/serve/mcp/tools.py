@@ -45,7 +45,7 @@ HIT_FIELDS = (
 MOST_TOLD = 20
 """Of each kind that a consolidation tells; the counts are whole."""
 MOST_NODES_TOLD = 100
-ALSO_SHOWN = ("trust", "warnings", "conflicts", "see_also", "pulled_in")
+ALSO_SHOWN = ("record", "trust", "warnings", "conflicts", "see_also", "pulled_in")
 """Carried on when the bank tells them."""
 
 
@@ -178,7 +178,9 @@ def _as_data(step: Step) -> str:
 def _session(call: ToolCall) -> dict[str, Any]:
     match call.given["action"]:
         case "start":
-            started = call.bank.start_session(_require_argument(call, "task"), **call.only("namespace"))
+            started = call.bank.start_session(
+                _require_argument(call, "task"), speaker=admitted_origin(None, call.caller), **call.only("namespace")
+            )
             return {
                 "session_id": started.id,
                 "message": "Session started. Pass session_id to memory_search, and end the session with its outcome.",

@@ -30,7 +30,7 @@ class SchemaVersion(NamedTuple):
     after: tuple[str, ...] = ()
 
 
-VERSIONS = (SchemaVersion("df53010e73e80b0c"),)
+VERSIONS = (SchemaVersion("df53010e73e80b0c"), SchemaVersion("a9315e6c9b08a318"))
 SCHEMA_VERSION = len(VERSIONS)
 _BANK = """CREATE TABLE IF NOT EXISTS bank (
   only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one), version integer NOT NULL)"""

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from reasoningbank.core.errors import Refused
-from reasoningbank.core.origins import USER
+from reasoningbank.guard.speakers import require_user
 from reasoningbank.serve.http import bus_schemas, schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply, always
 from reasoningbank.serve.http.problems import Problem
@@ -21,8 +20,8 @@ def _bus_of(call: Call, *, decides: bool = False) -> Iterator[Bus]:
     """The bus of the caller's tenant. What only the user decides is refused to an agent's credentials."""
     from reasoningbank.bus import Bus
 
-    if decides and call.principal.origin != USER:
-        raise Refused("Only credentials that speak for the user may decide this: `token create --origin user`.")
+    if decides:
+        require_user(call.principal.origin, "decide this")
     with Bus.open(call.bank) as bus:
         yield bus
 

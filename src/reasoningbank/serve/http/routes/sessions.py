@@ -16,10 +16,10 @@ MOST_LISTED = 500
 
 def _start(call: Call) -> Reply:
     body = rename_aliases(call.body, NAMESPACE_ALIASES)
-    if "origin" in (metadata := body.get("metadata") or {}):
-        # What is learned from the session will come from there.
-        body["metadata"] = {**metadata, "origin": origin_for(call.principal, metadata["origin"])}
-    return Reply(status=201, body=trajectory_json(call.bank.start_session(body.pop("task"), **body)))
+    # What is learned from the session will come from there.
+    speaker = origin_for(call.principal, (body.get("metadata") or {}).get("origin"))
+    started = call.bank.start_session(body.pop("task"), speaker=speaker, **body)
+    return Reply(status=201, body=trajectory_json(started))
 
 
 def _step(call: Call) -> Reply:

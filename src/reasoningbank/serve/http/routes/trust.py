@@ -6,12 +6,12 @@ from typing import Any
 
 from reasoningbank.bank.json_view import provenance_json, ruling_json, source_json
 from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS
-from reasoningbank.core.errors import Refused
-from reasoningbank.core.origins import USER
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, RulingKind
+from reasoningbank.guard.speakers import require_user
 from reasoningbank.guard.trust import PEER_RULINGS
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
+from reasoningbank.serve.identity import LOCAL_AGENT
 
 MOST_LISTED = 500
 
@@ -34,7 +34,9 @@ def _rule(call: Call) -> Reply:
     target, said = body["target"], {"comment": body.get("comment", ""), "dry_run": _is_rehearsal(body)}
     match RulingKind(body["kind"]):
         case RulingKind.APPROVE:
-            ruling = bank.trust.approve(target, voice=call.principal.origin, **said)
+            # An agent has a voice under its own credentials only: nobody knows who comes without any.
+            told = _for_the_user(call, said) if call.principal is LOCAL_AGENT else said
+            ruling = bank.trust.approve(target, voice=call.principal.origin, **told)
         case RulingKind.REJECT:
             ruling = bank.trust.reject(target, **_for_the_user(call, said))
         case RulingKind.REVOKE:
@@ -48,9 +50,7 @@ def _rule(call: Call) -> Reply:
 
 def _for_the_user(call: Call, said: dict[str, Any]) -> dict[str, Any]:
     """These are written down as the user's own decisions."""
-    if call.principal.origin != USER:
-        told = f"Only credentials that speak for the user may {call.body['kind']}: `token create --origin user`."
-        raise Refused(told)
+    require_user(call.principal.origin, call.body["kind"])
     return said
 
 

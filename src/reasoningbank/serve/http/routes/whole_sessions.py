@@ -44,6 +44,7 @@ def _ingest(call: Call) -> Reply:
                 namespace=call.bank.namespace,
                 layout=call.body.get("layout"),
                 dry_run=call.body.get("dry_run", False),
+                speaker=as_agent(call),
             )
         except ImportRejected as error:
             raise Problem(400, "invalid_input", str(error).replace(str(path), "The text")) from None

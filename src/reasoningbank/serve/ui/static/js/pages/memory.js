@@ -47,8 +47,9 @@ export function Page({ route, me }) {
         <${Confidence} of=${memory} figures=${false} />
         <p class="note" title=${`by the policy ${memory.policy}`}>the evidence allows ${two(memory.confidence_low)} to ${two(memory.confidence_high)}</p>
         <dl class="facts down">
-          <div><dt>shown</dt><dd>${memory.shown}</dd></div><div><dt>used</dt><dd>${memory.usage_count}</dd></div><div><dt>went well</dt><dd>${memory.succeeded}</dd></div>
+          <div><dt>shown</dt><dd>${memory.shown}</dd></div><div><dt>uses reported</dt><dd>${memory.usage_count}</dd></div>
         </dl>
+        ${memory.record && html`<p class="note">${memory.record}</p>`}
         <p class="note">${memory.last_used_at ? html`last used <${Ago} at=${memory.last_used_at} />` : "not used yet"}</p>
         <${Actions} memory=${memory} me=${me} reload=${reload} />
       </aside>

@@ -79,7 +79,7 @@ function Hit({ hit }) {
     ${hit.description && html`<p class="when-to" dir="auto">${cut(hit.description, 600)}</p>`}
     <${Said} text=${hit.content} most=${600} />
     <${Parts} why=${hit.why} trust=${hit.trust} />
-    <p class="under"><span>confidence</span> <${Confidence} of=${hit} /> ${hit.usage_count > 0 && html`<span>used ${counted(hit.usage_count, "time")}, ${hit.succeeded} well</span>`} <${Tags} of=${hit.tags} /></p>
+    <p class="under"><span>confidence</span> <${Confidence} of=${hit} /> ${hit.record && html`<span>${hit.record}</span>`} <${Tags} of=${hit.tags} /></p>
     ${hit.conflicts.length > 0 && html`<p class="doubt">contradicts ${hit.conflicts.map((one) => html`<${MemoryLink} id=${one.id} title=${one.title} /> `)}</p>`}
     ${hit.pulled_in && html`<p class="note">here because it ${hit.pulled_in.relation} <${MemoryLink} id=${hit.pulled_in.id} title=${hit.pulled_in.title} /></p>`}
     ${hit.see_also.length > 0 && html`<p class="note">${hit.see_also.map((one) => html`${one.relation} <${MemoryLink} id=${one.id} title=${one.title} />: <span dir="auto">${one.text}</span> `)}</p>`}
