@@ -3,13 +3,14 @@
 Anyone can write a file, so its word that a memory came from the user is worth nothing. Without the user's own
 `restore`, a file's memories, sessions and evidence come in under the name of the import, or under a lesser name that
 the file gives them (`guard.speakers`). Its rulings are left out, and it may add to nothing that is believed more than a
-file.
+file. A rule comes in as proposed, in a restore too: it counts because the user said it here, and no file can show that.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from reasoningbank.core.drafts import LONGEST_RULE_CHARS, required_text
 from reasoningbank.core.errors import Conflict
 from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.origins import AGENT, Trust, level_of
@@ -22,6 +23,8 @@ from reasoningbank.core.types import (
     Memory,
     Node,
     Record,
+    Rule,
+    RuleState,
     Ruling,
     SideRecord,
     Signal,
@@ -60,6 +63,9 @@ def _own_name(claims: ImportTrust) -> str:
 
 def receive(claims: ImportTrust, item: Record | SideRecord) -> Record | SideRecord:
     """What a file gives, as far as a file is believed."""
+    if isinstance(item, Rule):
+        text = required_text(item.text, "A rule", LONGEST_RULE_CHARS)
+        return replace(item, text=text, state=RuleState.PROPOSED, heard_in=_own_name(claims))
     if claims.restore:
         return item
     match item:
@@ -79,6 +85,8 @@ def receive(claims: ImportTrust, item: Record | SideRecord) -> Record | SideReco
 
 def settle(claims: ImportTrust, there: Record, coming: Record) -> Record:
     """What comes in again, with what was decided about it when it first came in."""
+    if isinstance(there, Rule):
+        return there
     if claims.restore:
         return coming
     match there, coming:
@@ -147,6 +155,8 @@ def _origin(record: Record) -> Any:
 
 def reason_against(claims: ImportTrust, reader: Reader, item: Record | SideRecord) -> str | None:
     """Why a file may not bring this, if it may not."""
+    if isinstance(item, Rule) and reader.count(Rule, {"namespace": item.namespace, "text": item.text}):
+        return "the same rule is here already"
     if claims.restore:
         return None
     match item:
