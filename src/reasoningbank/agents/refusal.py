@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reasoningbank.agents.advice import Advice, marked
+from reasoningbank.agents.advice import Advice
 from reasoningbank.agents.hosts.host import Host
-from reasoningbank.agents.lesson_line import is_rule, line_of, was_witnessed
+from reasoningbank.agents.lesson_line import line_of, was_witnessed
 from reasoningbank.agents.objections import Objections
 from reasoningbank.agents.policy import AFTER, ASK, DENY_ONCE, HookPolicy
 from reasoningbank.agents.session_log import LogEntry, SessionLog, turn
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
-from reasoningbank.core.types import Remembered
+from reasoningbank.core.types import Remembered, Rule
+from reasoningbank.guard.envelope import marked
 from reasoningbank.learn.ingest.text import HELD_BACK
+from reasoningbank.learn.offline.user_rules import rule_line
 
 LEAST_TO_REFUSE = 0.5
 """What is as likely wrong as right may be told, and does not get in the way."""
@@ -41,8 +43,6 @@ def has_earned_it(hit: Remembered) -> bool:
     """Whether evidence stands behind a memory, and not only what it started with."""
     if hit.trust is Trust.UNTRUSTED:
         return False
-    if is_rule(hit):
-        return True
     if hit.confidence.mean < LEAST_TO_REFUSE:
         return False
     worked = 2 * hit.succeeded > hit.usage_count
@@ -50,16 +50,15 @@ def has_earned_it(hit: Remembered) -> bool:
 
 
 def reasons_against(hits: Sequence[Remembered], objections: Objections) -> list[Remembered]:
-    """Those of the memories that hold a call back: what the user said first."""
-    found = [hit for hit in hits if _holds_back(hit, objections)]
-    return sorted(found, key=is_rule, reverse=True)[:MOST_REASONS]
+    """Those of the memories that hold a call back."""
+    return [hit for hit in hits if _holds_back(hit, objections)][:MOST_REASONS]
 
 
 def _holds_back(hit: Remembered, objections: Objections) -> bool:
     if hit.id in objections.forbidden:
         # Harm is worth a denial without much ado: who is wrong about it has lost a moment.
         believed = hit.trust is not Trust.UNTRUSTED and hit.confidence.mean >= LEAST_TO_REFUSE
-        return is_rule(hit) or has_earned_it(hit) or (objections.harmful and believed)
+        return has_earned_it(hit) or (objections.harmful and believed)
     return hit.id in objections.known and has_earned_it(hit)
 
 
@@ -68,26 +67,26 @@ def call_key(tool: str, call: str) -> str:
     return blake2b(f"{tool}\n{call}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def refuse_once(log: SessionLog, key: str, hits: Sequence[Remembered], policy: HookPolicy, now: float) -> Advice | None:
+def refuse_once(
+    log: SessionLog, key: str, rules: Sequence[Rule], hits: Sequence[Remembered], policy: HookPolicy, now: float
+) -> Advice | None:
     """The reason against a call, or None when it has been given before or cannot be noted: then the call goes on.
 
     It counts against what a session may be told. Where nothing of that is left, only the user's rules hold a call back.
     """
-    text = reason_of(hits)
+    reasons = (
+        (AGAINST_A_RULE, *map(rule_line, rules), ASK_FIRST)
+        if rules
+        else (KNOWN_TO_FAIL, *map(line_of, hits), CHANGE_IT)
+    )
+    text = marked("\n".join(reasons))
     tokens = count_tokens(text)
     with turn(log) as speaking:
         if speaking is None or key in speaking.refused or tokens > policy.prompt_tokens:
             return None
-        if speaking.tokens + tokens > policy.session_tokens and not is_rule(hits[0]):
+        if speaking.tokens + tokens > policy.session_tokens and not rules:
             return None
-        shown = tuple(hit.id for hit in hits if hit.id not in speaking.shown)
+        told = [record.id for record in rules or hits]
+        shown = tuple(record_id for record_id in told if record_id not in speaking.shown)
         speaking.note(LogEntry(at=now, shown=shown, tokens=tokens, refused=(key,)))
-    rules = sum(map(is_rule, hits))
-    return Advice(text=text, rules=rules, lessons=len(hits) - rules)
-
-
-def reason_of(hits: Sequence[Remembered]) -> str:
-    """What the model reads instead of a result."""
-    opening, end = (AGAINST_A_RULE, ASK_FIRST) if is_rule(hits[0]) else (KNOWN_TO_FAIL, CHANGE_IT)
-    told = [hit for hit in hits if is_rule(hit) is is_rule(hits[0])]
-    return marked("\n".join((opening, *map(line_of, told), end)))
+    return Advice(text=text, rules=len(rules), lessons=0 if rules else len(hits))

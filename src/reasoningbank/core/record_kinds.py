@@ -284,7 +284,9 @@ KINDS: tuple[RecordKind, ...] = (
         made_at="at",
         texts=("kind",),
         refers={
-            "id": (Memory, Signal, Trajectory, Step, Node, Edge, Membership, Ruling, Consolidation, Rule, Job, Spending),
+            "id": (
+                Memory, Signal, Trajectory, Step, Node, Edge, Membership, Ruling, Consolidation, Rule, Job, Spending,
+            ),
         },
     ),
 )  # fmt: skip

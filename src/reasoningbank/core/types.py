@@ -492,9 +492,7 @@ class KeptReply:
     at: float
 
 
-Record = (
-    Memory | Signal | Trajectory | Step | Node | Edge | Ruling | Job | Spending | Consolidation | Membership | Rule
-)
+Record = Memory | Signal | Trajectory | Step | Node | Edge | Ruling | Job | Spending | Consolidation | Membership | Rule
 """The truth: hashed, numbered in the feed."""
 SideRecord = Exposure | KeptVector | Tombstone
 """Kept beside the records, without hash or feed number."""

@@ -85,10 +85,8 @@ def receive(claims: ImportTrust, item: Record | SideRecord) -> Record | SideReco
 
 def settle(claims: ImportTrust, there: Record, coming: Record) -> Record:
     """What comes in again, with what was decided about it when it first came in."""
-    if isinstance(there, Rule):
-        return there
-    if claims.restore:
-        return coming
+    if isinstance(there, Rule) or claims.restore:
+        return there if isinstance(there, Rule) else coming
     match there, coming:
         case Trajectory(), Trajectory():
             return replace(coming, metadata=_with_origin_of(there, coming))

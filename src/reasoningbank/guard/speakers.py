@@ -23,14 +23,18 @@ from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.origins import AGENT, PEER, USER, Trust, clean_origin, kind_of, level_of
 
 _CLAIMABLE = frozenset({AGENT, "tool"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
     """The way by which a rule comes in. Made by the doors themselves, never from what a caller writes."""
 
     name: str
-    """terminal, page, rest, prompt:AGENT, library."""
+    """terminal, command, page, rest, prompt:AGENT, library."""
     is_user: bool = False
     """True if nobody but the user in person speaks there."""
+    why: str = ""
+    """Where that might have been expected: what tells that it is not so."""
 
 
 LIBRARY = Door(name="library")
@@ -110,6 +114,6 @@ def require_user_door(door: Door, what: str) -> None:
     """For what only the user in person decides: a name that somebody gives itself is not enough."""
     if not door.is_user:
         raise Refused(
-            f"Only the user may {what}, and this came by {door.name}: `reasoningbank rules` in a terminal of your own, "
-            "or the page, does it."
+            f"Only the user may {what}, and {door.why or f'this came by {door.name}'}: `reasoningbank rules` in a "
+            "terminal of your own does it, and so does the page."
         )

@@ -25,7 +25,6 @@ from reasoningbank.core.types import Memory, Showing, Signal, SignalKind, State,
 from reasoningbank.learn.credit import describe, surprise_of, usual_before, weight_of
 from reasoningbank.learn.episodes import verdict_metadata
 from reasoningbank.learn.evidence import Evidence, signal_for, standing_for, subject_of
-from reasoningbank.learn.offline.wishes import PREFERENCE
 from reasoningbank.learn.queue import enqueue
 from reasoningbank.ports import Reader, Writer
 
@@ -250,8 +249,7 @@ def _credit(
             ),
         )
         for memory in memories.values()
-        # How a task went says nothing of a rule that the user set.
-        if memory.state is not State.FORGOTTEN and PREFERENCE not in memory.tags
+        if memory.state is not State.FORGOTTEN
     )
 
 
