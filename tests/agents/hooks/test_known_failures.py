@@ -171,7 +171,9 @@ def test_a_file_with_a_known_trouble_is_warned_of_before_it_is_edited(desktop) -
     desktop.hook("SessionStart", "s0")
     desktop.read()
     edit = {"file_path": str(desktop.repository / "db" / "schema.sql"), "old_string": "a", "new_string": "b"}
-    assert "migrations" in desktop.hook("PreToolUse", "s2", tool_name="Edit", tool_input=edit).refusal
+    warned = desktop.hook("PreToolUse", "s2", tool_name="Edit", tool_input=edit)
+    assert "migrations" in warned.context
+    assert warned.refusal == "", "a warning is told; only a rule of the user and a witnessed failure hold back"
     assert desktop.hook("PreToolUse", "s3", tool_name="Read", tool_input=edit).out == ""
 
 
