@@ -35,17 +35,17 @@ def test_credentials_of_the_user_set_list_and_decide_about_rules(user):
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "body"),
+    ("method", "route", "body"),
     [
         ("GET", "/v1/rules", None),
         ("POST", "/v1/rules", {"text": "Never run pytest."}),
         ("POST", "/v1/rules/decisions", {"ids": ["rle_1"], "decision": "keep"}),
     ],
 )
-def test_credentials_of_an_agent_do_nothing_with_rules_whatever_their_scope(api, token_for, method, path, body):
+def test_credentials_of_an_agent_do_nothing_with_rules_whatever_their_scope(api, token_for, method, route, body):
     api.bank.rules.add("Use tabs.")
     agent = api.as_(token_for("local", "admin", origin="agent"))
-    refused = agent(method, path, body)
+    refused = agent(method, route, body)
     assert refused.status == 403
     assert "Only the user may" in refused.json["detail"]
     assert api.bank.rules.in_force() == []

@@ -240,7 +240,6 @@ SESSION = Tool(
         {
             "session_id": _text(),
             "message": _text(),
-            "the_user_said": {"type": "array", "items": {"type": "string"}},
             "steps": _COUNT,
             "credited": _COUNT,
             "job": {"type": "object"},
