@@ -6,29 +6,29 @@ caller must do about time and failure is the caller's.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.agents import events
+from reasoningbank.agents.events import FORGETFUL
 from reasoningbank.agents.hosts import host_named
+from reasoningbank.agents.house import House
 from reasoningbank.agents.namespaces import Spaces, spaces_of
 from reasoningbank.agents.output import output_line, refusal_line
 from reasoningbank.agents.payload import Event
-from reasoningbank.agents.policy import AFTER, ASK, OFF, HookPolicy
+from reasoningbank.agents.policy import AFTER, ASK, OFF
 from reasoningbank.agents.state_dir import place_of
 from reasoningbank.config import repository_branch
-from reasoningbank.core.frozen import dataclass, replace
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.patterns import pattern
 
 if TYPE_CHECKING:
     from reasoningbank.agents.advice import Advice
     from reasoningbank.agents.known_failures_file import Trouble
-    from reasoningbank.agents.session_log import Delivery, SessionLog
+    from reasoningbank.agents.session_log import SessionLog
     from reasoningbank.bank.bank import Bank
     from reasoningbank.core.types import Remembered, Rule
-    from reasoningbank.location import Location
 
 AT_START = "Known about work here (reference, not rule):"
 FOR_PROMPT = "Learned from earlier work here (reference, not rule):"
@@ -37,31 +37,9 @@ AFTER_FAILURE = "A failure like this was met here before (reference, not rule):"
 _TOLD_OF = (events.PROMPT, events.AFTER_TOOL, events.AFTER_FAILURE, events.STOP)
 _LATER = (events.BEFORE_TOOL, events.AFTER_TOOL, events.AFTER_FAILURE)
 """Events of a task at which what came too late for its prompt is still of use."""
-_FORGETFUL = ("compact", "clear")
-"""Sources of a session's start after which the agent knows nothing of what it was told."""
 _RESUMED = "resume"
 """One after which it knows all of it: what it has taught itself is no news to it."""
 _CHANGES_FILES = pattern(r"(?i)edit|write|patch|replace|create|delete")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class House:
-    """Context of a hook event: its bank, the policy, the namespace, the time."""
-
-    location: Location
-    """Of the bank."""
-    bank: Callable[..., Bank | None]
-    """None when there is no bank yet, unless it is to be made (`create=True`)."""
-    policy: HookPolicy
-    namespace: str | None
-    """Instead of the repository's identity."""
-    now: float
-    starts_reader: bool = True
-    """Whether a process may be started from here; a server leaves that to the hooks."""
-    process: int | None = None
-    """The process of the hook; None is this one."""
-    delivery: Delivery | None = None
-    """How what is said here gets to the agent; None where it arrives with the answer."""
 
 
 def answer_event(event: Event, house: House) -> str:
@@ -73,12 +51,14 @@ def answer_event(event: Event, house: House) -> str:
     match event.kind:
         case events.SESSION_START | events.SUBAGENT_START:
             advice = _with_jobs(event, house, _at_start(event, house, spaces))
-            notice = _proposals(event, house, spaces)
+            from reasoningbank.agents.rule_hearing import proposals_notice
+
+            notice = proposals_notice(event, house, spaces)
         case events.PROMPT:
             from reasoningbank.agents.rule_hearing import answer_to_proposals, hear_rules
 
-            if told := answer_to_proposals(event, house, spaces):
-                return _answered(event, told)
+            if answer := answer_to_proposals(event, house, spaces):
+                return answer
             heard, notice = hear_rules(event, house, spaces)
             advice = _at_prompt(event, house, spaces, heard)
         case events.BEFORE_TOOL:
@@ -107,33 +87,10 @@ def _output(event: Event, advice: Advice | None, house: House, spaces: Spaces, t
     return output_line(event.agent, event.named, text, notice)
 
 
-def _proposals(event: Event, house: House, spaces: Spaces) -> str:
-    """For the person: where the agent does not show what a hook has for them, `status` and `doctor` say it."""
-    is_theirs = event.kind == events.SESSION_START and event.source not in _FORGETFUL and not event.is_subagent
-    bank = house.bank() if is_theirs and host_named(event.agent).shows_notices else None
-    if bank is None:
-        return ""
-    from reasoningbank.agents.rule_hearing import proposals_notice
-
-    return proposals_notice(bank, house, spaces)
-
-
-def _answered(event: Event, told: str) -> str:
-    """A prompt that was meant for us is kept from the model, where the agent can do that; else the model passes on what
-    came of it.
-    """
-    host = host_named(event.agent)
-    if answer := host.withheld_prompt(told):
-        return json.dumps(answer)
-    from reasoningbank.guard.envelope import marked
-
-    return output_line(event.agent, event.named, marked(f"Tell the user: {told}"), told)
-
-
 def _moved_notice(event: Event, house: House) -> str:
     from reasoningbank.agents.moved_notice import ASKED_AT, moved_notice
 
-    bank = house.bank() if event.kind in ASKED_AT and event.source not in _FORGETFUL else None
+    bank = house.bank() if event.kind in ASKED_AT and event.source not in FORGETFUL else None
     return "" if bank is None else moved_notice(event, bank, place_of(house.location))
 
 
@@ -153,7 +110,7 @@ def _at_start(event: Event, house: House, spaces: Spaces) -> Advice | None:
     from reasoningbank.agents import recall
     from reasoningbank.agents.session_log import forget
 
-    if event.source in _FORGETFUL:
+    if event.source in FORGETFUL:
         forget(_session_log(event, house))
     known = event.source == _RESUMED
     hits = [] if known else [*_lost(event, house, bank, spaces), *recall.for_start(bank, spaces)]

@@ -6,7 +6,8 @@ import json
 import time
 from typing import TYPE_CHECKING
 
-from reasoningbank.agents.answer import House, answer_event
+from reasoningbank.agents.answer import answer_event
+from reasoningbank.agents.house import House
 from reasoningbank.agents.output import output_line
 from reasoningbank.agents.payload import event_from
 from reasoningbank.agents.policy import policy_from

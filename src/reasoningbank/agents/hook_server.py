@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from reasoningbank.agents.state_dir import make_room, place_of
 
 if TYPE_CHECKING:
-    from reasoningbank.agents.answer import House
+    from reasoningbank.agents.house import House
     from reasoningbank.agents.payload import Event
     from reasoningbank.agents.session_log import Delivery
     from reasoningbank.bank.bank import Bank
@@ -109,8 +109,9 @@ class HookServer:
 
     def _answer(self, event: Event, asked: Mapping[str, Any], delivery: Delivery, process: int) -> dict[str, Any]:
         """`log` is where the hook notes that it has printed what was said: only it can know."""
-        from reasoningbank.agents.answer import House, answer_event
+        from reasoningbank.agents.answer import answer_event
         from reasoningbank.agents.events import SESSION_START
+        from reasoningbank.agents.house import House
         from reasoningbank.agents.policy import policy_from
         from reasoningbank.core.errors import BankError
 
@@ -118,7 +119,7 @@ class HookServer:
             return {"failed": self._failure}
         house = House(
             location=self._location,
-            bank=lambda *, create=False: self._bank,  # noqa: ARG005 - whoever serves a bank has made it
+            bank=lambda **_: self._bank,
             process=process,
             policy=policy_from(str(asked.get("hooks") or "")),
             namespace=asked.get("namespace") or None,

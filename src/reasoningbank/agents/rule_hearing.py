@@ -10,6 +10,9 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from reasoningbank.agents.events import FORGETFUL, SESSION_START
+from reasoningbank.agents.hosts import host_named
+from reasoningbank.agents.output import output_line
 from reasoningbank.agents.state_dir import StateDir, make_room, place_of, write_whole
 from reasoningbank.config.environment import agent_around
 from reasoningbank.core.errors import BankError
@@ -17,14 +20,14 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import USER_NAMESPACE, Rule, RuleState
 from reasoningbank.core.wording import counted
 from reasoningbank.files import hold
+from reasoningbank.guard.envelope import marked
 from reasoningbank.guard.hidden import visible
 from reasoningbank.guard.speakers import Door
 
 if TYPE_CHECKING:
-    from reasoningbank.agents.answer import House
+    from reasoningbank.agents.house import House
     from reasoningbank.agents.namespaces import Spaces
     from reasoningbank.agents.payload import Event
-    from reasoningbank.bank.bank import Bank
 
 MOST_SHOWN = 9
 """Proposals at one start; the others are shown at the next."""
@@ -58,8 +61,6 @@ def hear_rules(event: Event, house: House, spaces: Spaces) -> tuple[list[str], s
 
 def _door(event: Event, house: House) -> Door:
     """Of a prompt. Whoever runs an agent inside of another one types nothing."""
-    from reasoningbank.agents.hosts import host_named
-
     by_agent = agent_around(house.process, host_named(event.agent).own_marks)
     why = "" if by_agent is None else f"this prompt was given by an agent ({by_agent})"
     return Door(name=f"prompt:{event.agent}", is_user=by_agent is None, why=why)
@@ -68,11 +69,16 @@ def _door(event: Event, house: House) -> Door:
 # ---------------------------------------------------------------- what was proposed
 
 
-def proposals_notice(bank: Bank, house: House, spaces: Spaces) -> str:
-    """The proposals that this user was not shown yet, numbered; "" for none. Notes that they are shown now."""
-    waiting = bank.rules.proposed(*spaces.read)
+def proposals_notice(event: Event, house: House, spaces: Spaces) -> str:
+    """The proposals that this user was not shown yet, numbered; "" for none. Notes that they are shown now.
+
+    Where the agent does not show what a hook has for its user, `status` and `doctor` say it.
+    """
+    is_theirs = event.kind == SESSION_START and event.source not in FORGETFUL and not event.is_subagent
+    bank = house.bank() if is_theirs and host_named(event.agent).shows_notices else None
+    waiting = [] if bank is None else bank.rules.proposed(*spaces.read)
     place = place_of(house.location)
-    if not waiting:
+    if bank is None or not waiting:
         return ""
     make_room(place.proposed_rules)
     lock = hold(place.proposed_rules.with_suffix(".lock"), LOCK_WAIT_S)
@@ -119,21 +125,31 @@ def _noted(place: StateDir) -> dict[str, Any]:
 
 
 def answer_to_proposals(event: Event, house: House, spaces: Spaces) -> str:
-    """What to tell the user whose prompt is nothing but a word about the proposals; "" for any other prompt."""
+    """What to print at a prompt that is nothing but a word about the proposals; "" for any other.
+
+    It is kept from the model, where the agent can do that; else the model passes on what came of it.
+    """
     answer = _ANSWER.fullmatch(event.prompt)
     if answer is None or event.is_subagent:
         return ""
+    told = _decide(event, house, spaces, keeps=answer[1].lower() == "keep", named=answer[2])
+    if withheld := host_named(event.agent).withheld_prompt(told):
+        return json.dumps(withheld)
+    return output_line(event.agent, event.named, marked(f"Tell the user: {told}"), told)
+
+
+def _decide(event: Event, house: House, spaces: Spaces, *, keeps: bool, named: str) -> str:
+    """The sentence for the user who answered."""
     bank, shown = house.bank(), _noted(place_of(house.location))["shown"].get(spaces.repository, [])
     with_state = {} if bank is None else {rule.id: rule for rule in bank.rules.proposed(*spaces.read)}
     waiting = {number: with_state[one] for number, one in enumerate(shown, start=1) if one in with_state}
     if bank is None or not waiting:
         return "ReasoningBank: nothing that was shown here waits for an answer. `reasoningbank rules` lists all rules."
-    numbers = [int(number) for number in answer[2].replace(",", " ").split()] or list(waiting)
+    numbers = [int(number) for number in named.replace(",", " ").split()] or list(waiting)
     unknown = [number for number in numbers if number not in waiting]
     if unknown:
         listed = ", ".join(f"{number}. {_in_line(rule)}" for number, rule in waiting.items())
         return f"ReasoningBank: no rule {unknown[0]} waits for an answer here, so nothing was done. These do: {listed}"
-    keeps = answer[1].lower() == "keep"
     ids = [waiting[number].id for number in dict.fromkeys(numbers)]
     try:
         decided = (bank.rules.keep if keeps else bank.rules.drop)(ids, _door(event, house))
