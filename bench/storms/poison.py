@@ -18,7 +18,8 @@ from bench.storms._disguises import DISGUISES, REPORTS, WORDINGS
 from bench.storms._weather import Promise, Weather
 from reasoningbank.agents.agents_md.choosing import Wanted
 from reasoningbank.agents.agents_md.files import page_of
-from reasoningbank.agents.answer import House, answer_event
+from reasoningbank.agents.answer import answer_event
+from reasoningbank.agents.house import House
 from reasoningbank.agents.known_failures import refresh
 from reasoningbank.agents.payload import event_from
 from reasoningbank.agents.policy import policy_from
@@ -225,7 +226,7 @@ def _outputs(bank: ReasoningBank, folder: Path, number: int, asked: str) -> Iter
     refresh(bank.context, place_of(location), NAMESPACE)
     house = House(
         location=location,
-        bank=lambda: bank,
+        bank=lambda **_: bank,
         policy=policy_from("prompt=2000,session=20000"),
         namespace=NAMESPACE,
         now=bank.context.clock(),

@@ -85,13 +85,11 @@ def test_nothing_is_withheld_unless_asked_for(bank: ReasoningBank) -> None:
     assert {line.holdout for line in logged(bank)} == {0.0}
 
 
-def test_what_the_user_asked_for_is_never_withheld(path: Path) -> None:
+def test_no_tag_keeps_a_memory_from_its_trial(path: Path) -> None:
     with ReasoningBank.open(path, embedder="hash", namespace="n", holdout=0.5) as bank:
-        wish = bank.record(title="wish", content="configure the retry policy with jitter", tags=["preference"])
-        for _ in range(20):
-            session = bank.start_session(TASK).id
-            assert [hit.id for hit in bank.search(TASK, floor=0.0, session=session)] == [wish.id]
-        assert {line.holdout for line in logged(bank)} == {0.0}
+        bank.record(title="wish", content="configure the retry policy with jitter", tags=["preference"])
+        shown = [len(bank.search(TASK, floor=0.0, session=bank.start_session(TASK).id).memories) for _ in range(20)]
+        assert set(shown) == {0, 1}
 
 
 def test_the_environment_may_ask_for_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 from reasoningbank.bank.bank import Bank
 from reasoningbank.bank.gaps import KnowledgeGaps
 from reasoningbank.bank.graph import GraphMemory
+from reasoningbank.bank.rules import RuleBook
 from reasoningbank.bank.secrets import Secrets
 from reasoningbank.bank.teams import TeamRoster
 from reasoningbank.bank.trust import TrustDecisions
@@ -26,6 +27,7 @@ NOUNS: dict[str, type] = {
     "upkeep": Upkeep,
     "secrets": Secrets,
     "teams": TeamRoster,
+    "rules": RuleBook,
     "graph": GraphMemory,
 }
 """What a bank is reached by beside its verbs."""
@@ -90,6 +92,9 @@ ROUTES: dict[str, str] = {
     "teams.list": "GET /v1/teams",
     "teams.add": "POST /v1/teams",
     "teams.remove": "POST /v1/teams",
+    **dict.fromkeys(("rules.in_force", "rules.proposed"), "GET /v1/rules"),
+    "rules.add": "POST /v1/rules",
+    **dict.fromkeys(("rules.keep", "rules.drop", "rules.erase"), "POST /v1/rules/decisions"),
     "graph.add": "POST /v1/graph",
     "graph.part": "GET /v1/graph",
     "graph.node": "GET /v1/graph/nodes/{id}",

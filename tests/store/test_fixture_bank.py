@@ -25,7 +25,8 @@ def test_a_bank_of_an_earlier_program_opens_with_everything_that_was_in_it(fixtu
             # Fields that came later have the value of rows from before.
             kept[kind.record_type.__name__] = [{**kind.later, **one} for one in kept[kind.record_type.__name__]]
     for tenant in TENANTS:
-        said[tenant].setdefault("Node", [])
+        for kind in ("Node", "Rule"):
+            said[tenant].setdefault(kind, [])
         said[tenant]["leases"] = [{"lost": 0, **lease} for lease in said[tenant]["leases"]]
     with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
         found = contents(bank.context.store)

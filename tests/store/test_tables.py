@@ -11,7 +11,7 @@ import pytest
 
 from reasoningbank.core.frozen import fields
 from reasoningbank.core.record_kinds import KINDS, OTHER_TABLES
-from reasoningbank.store.coding import record_tables
+from reasoningbank.store.coding import content_hash, record_tables
 from reasoningbank.store.records.tokens import token_hash
 from reasoningbank.store.sqlite.schema import MIGRATIONS
 from reasoningbank.store.sqlite.store import SqliteStore
@@ -38,6 +38,7 @@ def test_a_fresh_bank_has_the_tables_that_all_migrations_make(path: Path) -> Non
     SqliteStore(path).close()
     migrated = apsw.Connection(":memory:")
     migrated.create_scalar_function("token_hash", token_hash)
+    migrated.create_scalar_function("content_hash", lambda *values: content_hash(values))
     for statement in (sql for migration in MIGRATIONS for sql in migration):
         migrated.execute(statement)
     fresh, by_migrations = shape_of(apsw.Connection(str(path))), shape_of(migrated)

@@ -6,28 +6,29 @@ caller must do about time and failure is the caller's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.agents import events
+from reasoningbank.agents.events import FORGETFUL
 from reasoningbank.agents.hosts import host_named
+from reasoningbank.agents.house import House
 from reasoningbank.agents.namespaces import Spaces, spaces_of
 from reasoningbank.agents.output import output_line, refusal_line
 from reasoningbank.agents.payload import Event
-from reasoningbank.agents.policy import AFTER, ASK, OFF, HookPolicy
+from reasoningbank.agents.policy import AFTER, ASK, OFF
 from reasoningbank.agents.state_dir import place_of
 from reasoningbank.config import repository_branch
-from reasoningbank.core.frozen import dataclass, replace
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.patterns import pattern
 
 if TYPE_CHECKING:
     from reasoningbank.agents.advice import Advice
     from reasoningbank.agents.known_failures_file import Trouble
-    from reasoningbank.agents.session_log import Delivery, SessionLog
+    from reasoningbank.agents.session_log import SessionLog
     from reasoningbank.bank.bank import Bank
-    from reasoningbank.core.types import Remembered
-    from reasoningbank.location import Location
+    from reasoningbank.core.types import Remembered, Rule
 
 AT_START = "Known about work here (reference, not rule):"
 FOR_PROMPT = "Learned from earlier work here (reference, not rule):"
@@ -36,29 +37,9 @@ AFTER_FAILURE = "A failure like this was met here before (reference, not rule):"
 _TOLD_OF = (events.PROMPT, events.AFTER_TOOL, events.AFTER_FAILURE, events.STOP)
 _LATER = (events.BEFORE_TOOL, events.AFTER_TOOL, events.AFTER_FAILURE)
 """Events of a task at which what came too late for its prompt is still of use."""
-_FORGETFUL = ("compact", "clear")
-"""Sources of a session's start after which the agent knows nothing of what it was told."""
 _RESUMED = "resume"
 """One after which it knows all of it: what it has taught itself is no news to it."""
 _CHANGES_FILES = pattern(r"(?i)edit|write|patch|replace|create|delete")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class House:
-    """Context of a hook event: its bank, the policy, the namespace, the time."""
-
-    location: Location
-    """Of the bank."""
-    bank: Callable[[], Bank | None]
-    """None when there is no bank yet."""
-    policy: HookPolicy
-    namespace: str | None
-    """Instead of the repository's identity."""
-    now: float
-    starts_reader: bool = True
-    """Whether a process may be started from here; a server leaves that to the hooks."""
-    delivery: Delivery | None = None
-    """How what is said here gets to the agent; None where it arrives with the answer."""
 
 
 def answer_event(event: Event, house: House) -> str:
@@ -66,38 +47,50 @@ def answer_event(event: Event, house: House) -> str:
     if event.session and not host_named(event.agent).transcripts_tell_results:
         event = _write_down(event, house)
     advice: Advice | None = None
+    notice = ""
     match event.kind:
         case events.SESSION_START | events.SUBAGENT_START:
             advice = _with_jobs(event, house, _at_start(event, house, spaces))
+            from reasoningbank.agents.rule_hearing import proposals_notice
+
+            notice = proposals_notice(event, house, spaces)
         case events.PROMPT:
-            advice = _at_prompt(event, house, spaces)
+            from reasoningbank.agents.rule_hearing import answer_to_proposals, hear_rules
+
+            if answer := answer_to_proposals(event, house, spaces):
+                return answer
+            heard, notice = hear_rules(event, house, spaces)
+            advice = _at_prompt(event, house, spaces, heard)
         case events.BEFORE_TOOL:
             return _before_tool(event, house, spaces)
         case events.AFTER_FAILURE:
             advice = _after_failure(event, house, spaces)
         case events.STOP | events.BEFORE_COMPACTION | events.SESSION_END | events.SUBAGENT_STOP:
             _capture(event, house, spaces)
-    return _output(event, advice, house, spaces)
+    return _output(event, advice, house, spaces, notice)
 
 
-def _output(event: Event, advice: Advice | None, house: House, spaces: Spaces) -> str:
-    """What was found now; where there is nothing, what the prompt asks for and could not be said with it."""
+def _output(event: Event, advice: Advice | None, house: House, spaces: Spaces, told: str = "") -> str:
+    """What was found now; where there is nothing, what the prompt asks for and could not be said with it. `told` is for
+    the user alone.
+    """
     if (advice is None or not advice.text) and event.kind in _LATER:
         advice = _for_prompt_before(event, house, spaces) if event.prompt else _what_is_owed(event, house, spaces)
     text, notice = ("", "") if advice is None else (advice.text, advice.notice)
     moved = _moved_notice(event, house)
     host = host_named(event.agent)
     if moved and not host.shows_notices and event.named in host.reads_context_at:
-        from reasoningbank.agents.advice import marked
+        from reasoningbank.guard.envelope import marked
 
         text = "\n\n".join(filter(None, (text, marked(f"Tell the user: {moved}"))))
-    return output_line(event.agent, event.named, text, ". ".join(filter(None, (notice, moved))))
+    notice = "\n".join(filter(None, (". ".join(filter(None, (notice, moved))), told)))
+    return output_line(event.agent, event.named, text, notice)
 
 
 def _moved_notice(event: Event, house: House) -> str:
     from reasoningbank.agents.moved_notice import ASKED_AT, moved_notice
 
-    bank = house.bank() if event.kind in ASKED_AT and event.source not in _FORGETFUL else None
+    bank = house.bank() if event.kind in ASKED_AT and event.source not in FORGETFUL else None
     return "" if bank is None else moved_notice(event, bank, place_of(house.location))
 
 
@@ -115,16 +108,13 @@ def _at_start(event: Event, house: House, spaces: Spaces) -> Advice | None:
     if bank is None:
         return None
     from reasoningbank.agents import recall
-    from reasoningbank.agents.lesson_line import is_rule
     from reasoningbank.agents.session_log import forget
 
-    if event.source in _FORGETFUL:
+    if event.source in FORGETFUL:
         forget(_session_log(event, house))
-    rules = [trouble.memory_id for trouble in _troubles(house, spaces) if trouble.rule]
-    hits = [*_lost(event, house, bank, spaces), *recall.for_start(bank, spaces, rules)]
-    if event.source == _RESUMED:
-        hits = [hit for hit in hits if is_rule(hit)]
-    return _advice(event, house, bank, AT_START, _each_once(hits))
+    known = event.source == _RESUMED
+    hits = [] if known else [*_lost(event, house, bank, spaces), *recall.for_start(bank, spaces)]
+    return _advice(event, house, bank, AT_START, _each_once(hits), rules=_rules(house, bank, spaces))
 
 
 def _with_jobs(event: Event, house: House, advice: Advice | None) -> Advice | None:
@@ -139,27 +129,29 @@ def _with_jobs(event: Event, house: House, advice: Advice | None) -> Advice | No
     return replace(told, text="\n\n".join(filter(None, (told.text, request)))) if request else advice
 
 
-def _at_prompt(event: Event, house: House, spaces: Spaces) -> Advice | None:
+def _at_prompt(event: Event, house: House, spaces: Spaces, heard: Sequence[str]) -> Advice | None:
     bank = house.bank()
     if bank is None:
         return None
     from reasoningbank.agents import recall
 
+    hits = _each_once([*recall.for_prompt(bank, spaces, event.prompt), *_lost(event, house, bank, spaces)])
     # The rules too: where the session's start was answered too late, nobody has said them yet.
-    said = [trouble.memory_id for trouble in _troubles(house, spaces) if trouble.rule]
-    rules = recall.rules_among(bank, spaces, said)
-    found = recall.for_prompt(bank, spaces, event.prompt)
-    hits = _each_once([*rules, *found, *_lost(event, house, bank, spaces)])
-    return _advice(event, house, bank, FOR_PROMPT, hits, _digest(event.prompt))
+    rules = _rules(house, bank, spaces)
+    return _advice(event, house, bank, FOR_PROMPT, hits, _digest(event.prompt), rules=rules, heard=heard)
 
 
 def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
+    from reasoningbank.agents.known_failures_file import RuleText, noted_rules
+
     command, paths = _command(event), _edited_files(event)
-    troubles = _troubles(house, spaces) if (command or paths) and house.policy.warn != OFF else []
-    if not troubles:
+    is_watched = (command or paths) and house.policy.warn != OFF
+    troubles = _troubles(house, spaces) if is_watched else []
+    noted = noted_rules(place_of(house.location), spaces.own) if is_watched else []
+    if not troubles and not noted:
         return _output(event, None, house, spaces)
     from reasoningbank.agents.matching import before_edit
-    from reasoningbank.agents.objections import IntendedCall, objections_to
+    from reasoningbank.agents.objections import IntendedCall, objections_to, rules_against
 
     # A patch edits several files: the one that something is known about counts.
     path = next((path for path in paths if before_edit(path, event.cwd, troubles)), paths[0] if paths else "")
@@ -171,21 +163,25 @@ def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
         cwd=event.cwd,
         branch=repository_branch(Path(event.cwd)),
     )
-    objections = objections_to(call, troubles)
-    bank = house.bank() if objections.ids else None
+    objections, ruled_out = objections_to(call, troubles), rules_against(call, noted)
+    bank = house.bank() if objections.ids or ruled_out else None
     if bank is None:
         return _output(event, None, house, spaces)
     from reasoningbank.agents import recall, refusal
 
+    # The view is only a file: what the records have in force now is what forbids.
+    in_force = {rule.id: rule for rule in _rules_in_force(house, bank, spaces)} if ruled_out else {}
+    rules = [in_force[one] for one in rules_against(call, [RuleText(r.id, r.text) for r in in_force.values()])]
     hits = recall.by_ids(bank, spaces, objections.ids)
     against = refusal.reasons_against(hits, objections)
     way = refusal.way_of(house.policy.warn, host_named(event.agent))
-    if not against or way == AFTER:
-        return _output(event, _advice(event, house, bank, BEFORE_TOOL, hits), house, spaces)
+    if way == AFTER or not (rules or against):
+        return _output(event, _advice(event, house, bank, BEFORE_TOOL, hits, rules=rules), house, spaces)
     # A rule that forbids no harm is recalled once, whatever else it applies to; harm is held back each time anew.
-    only_rules = not (objections.harmful or {hit.id for hit in against} & set(objections.known))
-    key = refusal.call_key(event.tool, against[0].id if only_rules else call.plain)
-    refused = refusal.refuse_once(_session_log(event, house), key, against, house.policy, house.now)
+    only_rules = rules and not (objections.harmful or {hit.id for hit in against} & set(objections.known))
+    key = refusal.call_key(event.tool, rules[0].id if only_rules else call.plain)
+    reasons = rules[: refusal.MOST_REASONS]
+    refused = refusal.refuse_once(_session_log(event, house), key, reasons, against, house.policy, house.now)
     if refused is None:
         return _output(event, None, house, spaces)
     return refusal_line(event.agent, event.named, refused.text, asks_user=way == ASK)
@@ -208,15 +204,39 @@ def _after_failure(event: Event, house: House, spaces: Spaces) -> Advice | None:
     return _advice(event, house, bank, AFTER_FAILURE, hits)
 
 
+def _rules(house: House, bank: Bank, spaces: Spaces) -> list[Rule]:
+    """The rules to tell here."""
+    from reasoningbank.learn.offline.user_rules import rules_to_tell
+
+    return rules_to_tell(_rules_in_force(house, bank, spaces))
+
+
+def _rules_in_force(house: House, bank: Bank, spaces: Spaces) -> list[Rule]:
+    """The rules that hold here, noted for the events at which no bank is opened."""
+    from reasoningbank.agents.known_failures_file import RuleText, note_rules
+
+    rules = bank.rules.in_force(*spaces.read)
+    note_rules(place_of(house.location), spaces.own, [RuleText(rule.id, rule.text) for rule in rules])
+    return rules
+
+
 def _advice(
-    event: Event, house: House, bank: Bank, heading: str, hits: Sequence[Remembered], prompt: str = ""
+    event: Event,
+    house: House,
+    bank: Bank,
+    heading: str,
+    hits: Sequence[Remembered],
+    prompt: str = "",
+    *,
+    rules: Sequence[Rule] = (),
+    heard: Sequence[str] = (),
 ) -> Advice:
     from reasoningbank.agents.advice import Moment, say
 
-    moment = Moment(heading=heading, now=house.now, prompt=prompt, holdout=bank.holdout)
+    moment = Moment(heading=heading, now=house.now, prompt=prompt, holdout=bank.holdout, heard=tuple(heard))
     # What the agent would not pass on is not said, nor noted as shown.
-    heard = hits if event.named in host_named(event.agent).reads_context_at else ()
-    return say(_session_log(event, house), heard, house.policy, moment)
+    is_read = event.named in host_named(event.agent).reads_context_at
+    return say(_session_log(event, house), hits if is_read else (), house.policy, moment, rules if is_read else ())
 
 
 def _session_log(event: Event, house: House) -> SessionLog:
@@ -250,7 +270,8 @@ def _what_is_owed(event: Event, house: House, spaces: Spaces) -> Advice | None:
         return None
     from reasoningbank.agents import recall
 
-    return _advice(event, house, bank, FOR_PROMPT, recall.by_ids(bank, spaces, owed))
+    hits = recall.by_ids(bank, spaces, owed)
+    return _advice(event, house, bank, FOR_PROMPT, hits, rules=_rules(house, bank, spaces))
 
 
 def _for_prompt_before(event: Event, house: House, spaces: Spaces) -> Advice | None:
@@ -262,9 +283,8 @@ def _for_prompt_before(event: Event, house: House, spaces: Spaces) -> Advice | N
     bank = None if any(entry.prompt == asked for entry in entries_in(log.path)) else house.bank()
     if bank is None:
         return None
-    rules = [trouble.memory_id for trouble in _troubles(house, spaces) if trouble.rule]
-    hits = [*recall.for_start(bank, spaces, rules), *recall.for_prompt(bank, spaces, event.prompt)]
-    return _advice(event, house, bank, FOR_PROMPT, _each_once(hits), asked)
+    hits = _each_once([*recall.for_start(bank, spaces), *recall.for_prompt(bank, spaces, event.prompt)])
+    return _advice(event, house, bank, FOR_PROMPT, hits, asked, rules=_rules(house, bank, spaces))
 
 
 def _digest(prompt: str) -> str:

@@ -19,11 +19,11 @@ from pathlib import Path
 from reasoningbank.agents.capture_queue import CaptureNote, take_notes
 from reasoningbank.agents.capture_session import read_session
 from reasoningbank.agents.known_failures import refresh
-from reasoningbank.agents.namespaces import USER_NAMESPACE
 from reasoningbank.agents.state_dir import StateDir, make_room, place_of
 from reasoningbank.bank.bank import Bank
 from reasoningbank.config import locate
 from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank.core.types import USER_NAMESPACE
 from reasoningbank.files import hold
 from reasoningbank.location import Location
 from reasoningbank.wiring import ReasoningBank
@@ -184,7 +184,7 @@ def index_rest(bank: Bank, over: Callable[[], bool]) -> None:
 
 def tidy(place: StateDir, now: float) -> None:
     """Let go of sessions that nobody will come back to."""
-    for name in ("sessions", "cursors", "heard", "troubles"):
+    for name in ("sessions", "cursors", "heard", "troubles", "rules"):
         folder = place.folder / name
         files = sorted(folder.glob("*"), key=_changed_at) if folder.is_dir() else []
         surplus = max(0, len(files) - MOST_FILES)

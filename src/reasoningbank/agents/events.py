@@ -18,3 +18,5 @@ EVENTS = (
 )  # fmt: skip
 TAKE_CONTEXT = (SESSION_START, PROMPT, BEFORE_TOOL, AFTER_TOOL, AFTER_FAILURE, SUBAGENT_START)
 """After these an agent reads what a hook has to say."""
+FORGETFUL = ("compact", "clear")
+"""Sources of a session's start after which the agent knows nothing of what it was told."""

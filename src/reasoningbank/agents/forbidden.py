@@ -148,10 +148,6 @@ def forbids(rule: str, call: CallWords) -> bool:
     return any(clause <= known and clause & call.acts for clause in _forbidden(rule))
 
 
-def has_prohibition(text: str) -> bool:
-    return next(_forbidden(text), None) is not None
-
-
 def _forbidden(rule: str) -> Iterator[frozenset[str]]:
     """What each clause forbids, or ties to a condition, in words without those that any rule has."""
     for said in (*_PROHIBITS.finditer(rule), *_ONLY.finditer(rule)):

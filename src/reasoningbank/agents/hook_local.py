@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from functools import cache
 from typing import TYPE_CHECKING
 
-from reasoningbank.agents.answer import House, answer_event
+from reasoningbank.agents.answer import answer_event
+from reasoningbank.agents.house import House
 from reasoningbank.agents.output import output_line
 from reasoningbank.agents.payload import event_from
 from reasoningbank.agents.policy import policy_from
@@ -41,7 +41,13 @@ def answer(
     event = event_from(agent, data, named=named, cwd=cwd)
     if event is None or location.state is None:
         return output_line(agent, "")
-    open_bank = cache(lambda: _open_bank(location))
+    banks: list[Bank] = []
+
+    def open_bank(*, create: bool = False) -> Bank | None:
+        if not banks and (bank := _open_bank(location, create=create)) is not None:
+            banks.append(bank)
+        return banks[0] if banks else None
+
     house = House(
         location=location,
         bank=open_bank,
@@ -53,15 +59,15 @@ def answer(
     try:
         return answer_event(event, house)
     finally:
-        if delivery is None and open_bank.cache_info().currsize and (bank := open_bank()) is not None:
+        for bank in banks if delivery is None else ():
             bank.close()
 
 
-def _open_bank(location: Location) -> Bank | None:
+def _open_bank(location: Location, *, create: bool) -> Bank | None:
     from reasoningbank.wiring.backends import backend_of
 
-    if not backend_of(location).exists(location):
+    if not create and not backend_of(location).exists(location):
         return None
     from reasoningbank.wiring import ReasoningBank
 
-    return ReasoningBank.open(location, create=False)
+    return ReasoningBank.open(location, create=create)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from reasoningbank.agents.state_dir import make_room, place_of
 
 if TYPE_CHECKING:
-    from reasoningbank.agents.answer import House
+    from reasoningbank.agents.house import House
     from reasoningbank.agents.payload import Event
     from reasoningbank.agents.session_log import Delivery
     from reasoningbank.bank.bank import Bank
@@ -81,13 +81,14 @@ class HookServer:
                 return
             # A hook that goes away, or talks nonsense, costs itself.
             with connection, suppress(OSError, ValueError, KeyError, TypeError):
-                if _is_this_user(connection):
+                process = _process_of(connection)
+                if process is not None:
                     if not self._loaded:
                         # At once, before anything is imported for it: whoever hears nothing does not wait.
                         _send(connection, LOADING)
-                    self._talk(connection)
+                    self._talk(connection, process)
 
-    def _talk(self, connection: socket.socket) -> None:
+    def _talk(self, connection: socket.socket, process: int) -> None:
         """Answer one event. A hook that has given up meanwhile leaves what was to be said to the session's next."""
         from reasoningbank.agents.payload import event_from
         from reasoningbank.agents.session_log import Delivery
@@ -103,13 +104,14 @@ class HookServer:
             self.load()
             self._tried.wait(LONGEST_LOADING_S)
         delivery = Delivery(str(asked.get("turn") or ""))
-        if not _send(connection, self._answer(event, asked, delivery)):
+        if not _send(connection, self._answer(event, asked, delivery, process)):
             delivery.drop()
 
-    def _answer(self, event: Event, asked: Mapping[str, Any], delivery: Delivery) -> dict[str, Any]:
+    def _answer(self, event: Event, asked: Mapping[str, Any], delivery: Delivery, process: int) -> dict[str, Any]:
         """`log` is where the hook notes that it has printed what was said: only it can know."""
-        from reasoningbank.agents.answer import House, answer_event
+        from reasoningbank.agents.answer import answer_event
         from reasoningbank.agents.events import SESSION_START
+        from reasoningbank.agents.house import House
         from reasoningbank.agents.policy import policy_from
         from reasoningbank.core.errors import BankError
 
@@ -117,7 +119,8 @@ class HookServer:
             return {"failed": self._failure}
         house = House(
             location=self._location,
-            bank=lambda: self._bank,
+            bank=lambda **_: self._bank,
+            process=process,
             policy=policy_from(str(asked.get("hooks") or "")),
             namespace=asked.get("namespace") or None,
             now=time.time(),
@@ -245,10 +248,12 @@ def is_alive(path: Path) -> bool:
     return True
 
 
-def _is_this_user(connection: socket.socket) -> bool:
-    """By the kernel's word, where it gives one; the folder lets nobody else in anyway."""
+def _process_of(connection: socket.socket) -> int | None:
+    """The process at the other end, 0 where the kernel does not tell; None if another user's. The folder lets nobody
+    else in anyway.
+    """
     kind = getattr(socket, "SO_PEERCRED", None)
     if kind is None:
-        return True
-    _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, kind, struct.calcsize("3i")))
-    return bool(user == os.getuid())
+        return 0
+    process, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, kind, struct.calcsize("3i")))
+    return int(process) if user == os.getuid() else None

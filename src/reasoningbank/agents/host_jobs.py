@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from reasoningbank.agents.advice import CLOSING, OPENING
 from reasoningbank.agents.state_dir import StateDir, write_whole
 from reasoningbank.core.wording import counted
+from reasoningbank.guard.envelope import CLOSING, OPENING
 from reasoningbank.learn.jobs import HOST
 
 if TYPE_CHECKING:

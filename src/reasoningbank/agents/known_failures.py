@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from reasoningbank.agents.forbidden import has_prohibition
 from reasoningbank.agents.known_failures_file import Trouble, told_in
 from reasoningbank.agents.quoted_commands import quoted_commands
 from reasoningbank.agents.state_dir import StateDir, write_whole
@@ -19,7 +18,6 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import Memory, Outcome, State
 from reasoningbank.learn.offline.failure_kind import FIX, LONGEST_KNOWN_CHARS, kind, message, reads_as_failure
-from reasoningbank.learn.offline.wishes import PREFERENCE
 from reasoningbank.ports import Reader
 
 MOST_TROUBLES = 2_000
@@ -31,9 +29,7 @@ _PATH = pattern(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]\w{0,8}\b")
 
 
 def trouble_in(memory: Memory) -> Trouble | None:
-    """What a memory warns of or mends, or the rule that it is; None when it is none of these."""
-    if memory.state is State.ACTIVE and PREFERENCE in memory.tags:
-        return Trouble(memory_id=memory.id, action="", rule=memory.content)
+    """What a memory warns of or mends; None when it does neither."""
     warns = memory.outcome is Outcome.FAILURE
     if memory.state is not State.ACTIVE or not (warns or FIX in memory.tags):
         return None
@@ -54,8 +50,7 @@ def trouble_in(memory: Memory) -> Trouble | None:
     text = f"{memory.title}\n{memory.description}\n{memory.content}"
     action, worked = quoted_commands(text) if warns else ("", "")
     said = next((line for line in text.splitlines() if reads_as_failure(line)), "")
-    rule = memory.title if warns and has_prohibition(memory.title) else ""
-    if not (action or said or files or rule):
+    if not (action or said or files):
         return None
     return Trouble(
         memory_id=memory.id,
@@ -63,7 +58,6 @@ def trouble_in(memory: Memory) -> Trouble | None:
         worked=worked[:LONGEST_KNOWN_CHARS],
         signature=kind(message(said)) if said else "",
         files=files,
-        rule=rule,
     )
 
 
@@ -87,7 +81,7 @@ def refresh(context: BankContext, place: StateDir, namespace: str) -> int:
         found = dict(_scan(reader, namespace)) if followed is None else followed
     newest = dict(islice(found.items(), MOST_TROUBLES))
     rows = [
-        [t.memory_id, t.action, t.signature, t.worked, list(t.files), t.goal, t.rule, list(t.names), t.first]
+        [t.memory_id, t.action, t.signature, t.worked, list(t.files), t.goal, list(t.names), t.first]
         for t in newest.values()
     ]
     write_whole(path, json.dumps({"namespace": namespace, "applied": head, "troubles": rows}))

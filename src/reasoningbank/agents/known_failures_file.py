@@ -1,14 +1,16 @@
-"""Known failures of a namespace and the rules of its user, as a file that a hook can read without opening the bank.
+"""Known failures of a namespace and the rules that hold in it, as files that a hook can read without opening the bank.
 
-It only names memories; what is shown comes from the records, so one that was forgotten since is not shown.
+They only name records; what is shown and what forbids comes from those, so one that is gone since does nothing.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from reasoningbank.agents.state_dir import StateDir
+from reasoningbank.agents.state_dir import StateDir, write_whole
 from reasoningbank.core.frozen import dataclass
 
 
@@ -24,8 +26,6 @@ class Trouble:
     """Files that the warning is about."""
     goal: str = ""
     """What the action was for, where the lesson knows."""
-    rule: str = ""
-    """What it forbids in words: what the user said, or a warning."""
     names: tuple[str, ...] = ()
     """Names without which a failure of this kind is another one."""
     first: str = ""
@@ -52,12 +52,30 @@ def told_in(path: Path, namespace: str) -> tuple[int, dict[str, Trouble]] | None
                 worked=worked,
                 files=tuple(files),
                 goal=goal,
-                rule=rule,
                 names=tuple(names),
                 first=first,
             )
-            for memory_id, action, signature, worked, files, goal, rule, names, first in told["troubles"]
+            for memory_id, action, signature, worked, files, goal, names, first in told["troubles"]
         }
         return int(told["applied"]), rows
     except (OSError, ValueError, TypeError, KeyError):
         return None
+
+
+class RuleText(NamedTuple):
+    id: str
+    text: str
+
+
+def noted_rules(place: StateDir, namespace: str) -> list[RuleText]:
+    """The rules that hold for work in a namespace, as they were last noted: the latest word first."""
+    try:
+        noted = json.loads(place.rules(namespace).read_text("utf-8"))
+        return [RuleText(str(rule_id), str(text)) for rule_id, text in noted["rules"]]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+
+
+def note_rules(place: StateDir, namespace: str, rules: Sequence[RuleText]) -> None:
+    if noted_rules(place, namespace) != list(rules):
+        write_whole(place.rules(namespace), json.dumps({"namespace": namespace, "rules": rules}))

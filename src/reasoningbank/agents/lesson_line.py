@@ -3,7 +3,7 @@
     run_tests.py: add --db sqlite (else: it says “DATABASE_URL is not set”; worked 4 of 4)
 
 What a program said stands between quote marks, under its name, as data. What nobody vouches for is no line of ours: it
-keeps its envelope. A rule of the user is told in the user's own words.
+keeps its envelope.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reasoningbank.agents.namespaces import USER_NAMESPACE
 from reasoningbank.core.origins import HOOK, Trust, kind_of
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import Outcome, Remembered
@@ -19,7 +18,6 @@ from reasoningbank.core.wording import avoid_title
 from reasoningbank.guard.envelope import TROUBLE, is_unmarked
 from reasoningbank.guard.hidden import visible
 from reasoningbank.guard.quotes import CLOSING, OPENING
-from reasoningbank.learn.offline.wishes import PREFERENCE
 from reasoningbank.learn.offline.words import clip_line, head, one_line
 from reasoningbank.recall.render import FACT, entry_of, links_of
 
@@ -30,16 +28,8 @@ _QUOTE = pattern(r"“([^”\n]{1,200})”")
 _WORDS = pattern(r"\w+")
 
 
-def is_rule(hit: Remembered) -> bool:
-    """Whether it is what the user said, and not what was found out."""
-    own = hit.namespace == USER_NAMESPACE and hit.trust is Trust.TRUSTED
-    return (own or PREFERENCE in hit.tags) and hit.trust is not Trust.UNTRUSTED
-
-
 def line_of(hit: Remembered) -> str:
     """The memory as a line of a list; more lines only where it has steps of its own, or an envelope around it."""
-    if is_rule(hit):
-        return f"- {_show(hit.content)}"
     if hit.trust is Trust.UNTRUSTED or is_unmarked(hit.memory.metadata, hit.content):
         return entry_of(hit)
     trouble = hit.memory.metadata.get(TROUBLE)

@@ -10,9 +10,8 @@ from pathlib import Path
 from reasoningbank.agents.policy import HookPolicy
 from reasoningbank.config import repository_branch, repository_namespace
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.types import USER_NAMESPACE
 
-USER_NAMESPACE = "user"
-"""Where preferences of the person live that hold in every repository."""
 _MAIN = ("main", "master", "trunk", "develop")
 _LONGEST_BRANCH_CHARS = 60
 

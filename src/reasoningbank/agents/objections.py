@@ -1,6 +1,6 @@
 """Finds what stands against a tool call before it runs: a known failure, a rule of the user, harm of a known kind.
 
-Reads the view of known failures only; what is found are ids, and the records say what may be shown.
+Reads the views of known failures and of rules only; what is found are ids, and the records say what may be shown.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reasoningbank.agents.forbidden import CallWords, call_words, forbids, harm_in
-from reasoningbank.agents.known_failures_file import Trouble
+from reasoningbank.agents.known_failures_file import RuleText, Trouble
 from reasoningbank.agents.matching import before_command, before_edit, command_parts, same_command
-from reasoningbank.agents.user_rules import replaces
 from reasoningbank.core.commands import commands_in, plain_command
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.stem import stem
+from reasoningbank.learn.offline.user_rules import replaces
 
 LEAST_SAME_GOAL = 0.6
 _WORD = pattern(r"[^\W\d_]{2,}")
@@ -48,7 +48,7 @@ class Objections:
     known: tuple[str, ...] = ()
     """It failed before, as it is."""
     forbidden: tuple[str, ...] = ()
-    """The user has said so, or it does harm of the kind that they warn of."""
+    """It does harm of the kind that they warn of."""
     like: tuple[str, ...] = ()
     """A call like it failed, or one for the same goal."""
     harmful: bool = False
@@ -60,7 +60,6 @@ class Objections:
 
 def objections_to(call: IntendedCall, troubles: Sequence[Trouble]) -> Objections:
     words = call_words(call.command, call.path, call.branch)
-    rules = [trouble for trouble in troubles if trouble.rule]
     failures = [trouble for trouble in troubles if trouble.action or trouble.files or trouble.signature]
     like = (
         [*before_command(call.command, _not_yet_heeded(call, failures), call.cwd), *_for_the_same_goal(call, failures)]
@@ -69,18 +68,19 @@ def objections_to(call: IntendedCall, troubles: Sequence[Trouble]) -> Objections
     )
     return Objections(
         known=tuple(same_command(call.command, _wrong_in_themselves(failures), call.cwd) if call.command else ()),
-        forbidden=(*_against(rules, words), *_harmful_like(words, failures)),
+        forbidden=tuple(_harmful_like(words, failures)),
         like=tuple(like),
         harmful=bool(words.harm),
     )
 
 
-def _against(rules: Sequence[Trouble], words: CallWords) -> list[str]:
-    """The newest rule comes first; one that it replaces forbids nothing any more."""
+def rules_against(call: IntendedCall, rules: Sequence[RuleText]) -> list[str]:
+    """Ids of the rules that forbid a call, the latest word first; one that a later rule replaces forbids nothing."""
+    words = call_words(call.command, call.path, call.branch)
     return [
-        rule.memory_id
+        rule.id
         for number, rule in enumerate(rules)
-        if forbids(rule.rule, words) and not any(replaces(newer.rule, rule.rule) for newer in rules[:number])
+        if forbids(rule.text, words) and not any(replaces(later.text, rule.text) for later in rules[:number])
     ]
 
 

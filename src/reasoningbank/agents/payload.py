@@ -46,6 +46,7 @@ class Event:
     """Why a session starts: startup, resume, clear, compact."""
     parent_transcript: str | None = None
     """Inside a subagent, the transcript of the agent that started it."""
+    is_subagent: bool = False
 
 
 def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Event | None:
@@ -79,6 +80,7 @@ def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Even
         interrupted=data.get("is_interrupt") is True or data.get("status") == "aborted",
         source=_text(data, "source"),
         parent_transcript=transcript if inside else None,
+        is_subagent=bool(inside),
     )
 
 

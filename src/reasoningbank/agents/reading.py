@@ -85,7 +85,7 @@ def read_transcript(
     tasks: list[Task] = []
     for number, group in enumerate(groups):
         episode = reader.episode_of(session, group, namespace)
-        if episode is None or _is_ours(episode.task):
+        if episode is None or is_ours(episode.task):
             continue
         following = groups[number + 1] if number + 1 < len(groups) else None
         next_words = None if following is None else next(filter(None, map(reader.prompt_of, following)))
@@ -155,7 +155,7 @@ def _record(raw: bytes) -> dict[str, Any] | None:
 # ---------------------------------------------------------------- what must not be kept
 
 
-def _is_ours(task: str) -> bool:
+def is_ours(task: str) -> bool:
     """A session in which somebody judges or distils for this bank: learning from it would feed the bank to itself."""
     return any(task.startswith(prompt(name).text.strip()[:_OUR_OPENING_CHARS]) for name in _OUR_PROMPTS)
 

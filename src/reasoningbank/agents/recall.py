@@ -1,6 +1,6 @@
 """Searches the bank for each event of a coding agent's session.
 
-    session start   the rules of the user, what is known to fail here and what works, then what earned most trust
+    session start   what is known to fail here and what works, then what earned most trust
     prompt          what fits the prompt; nothing when nothing does
     before a tool   a failure that is known for this command or file
     after a failure the way out that worked before
@@ -13,10 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reasoningbank.agents.known_failures import trouble_in
-from reasoningbank.agents.lesson_line import is_rule
 from reasoningbank.agents.namespaces import Spaces
 from reasoningbank.agents.refusal import has_earned_it
-from reasoningbank.agents.user_rules import rules_in_force
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.patterns import pattern
@@ -55,29 +53,18 @@ USED_WORTH = 0.05
 MOST_USES = 6
 
 
-def for_start(bank: Bank, spaces: Spaces, rules: Sequence[str] = ()) -> list[Remembered]:
-    """Without a question there is no relevance, so only what is believed counts, and nothing untrusted is shown.
-
-    `rules` are ids of rules that a view knows of; whatever else was said lately is found here.
-    """
+def for_start(bank: Bank, spaces: Spaces) -> list[Remembered]:
+    """Without a question there is no relevance, so only what is believed counts, and nothing untrusted is shown."""
     context = bank.context
     with context.store.read(context.tenant) as reader:
         memories = {memory.id: memory for memory in _looked_at(reader, spaces)}
-        missing = reader.get(Memory, [memory_id for memory_id in rules if memory_id not in memories])
-        memories |= {i: m for i, m in missing.items() if m.state is State.ACTIVE and m.namespace in spaces.read}
         known = context.weigh_memories(reader, list(memories.values()))
     least = least_confidence(bank)
     believed = sorted((hit for hit in known if _is_believed(hit, least)), key=_worth, reverse=True)
-    said = [hit for hit in believed if is_rule(hit)]
-    others = [hit for hit in believed if not is_rule(hit) and not _waits_for_its_moment(hit)]
+    others = [hit for hit in believed if not _waits_for_its_moment(hit)]
     commands = [hit for hit in others if TROUBLE in hit.memory.metadata][:MOST_OF_COMMANDS]
     rest = [hit for hit in others if TROUBLE not in hit.memory.metadata]
-    return [*rules_in_force(said), *[*commands, *rest][:MOST_AT_START]]
-
-
-def rules_among(bank: Bank, spaces: Spaces, ids: Sequence[str]) -> list[Remembered]:
-    """Those of the memories that are rules of the user and in force."""
-    return rules_in_force([hit for hit in by_ids(bank, spaces, ids) if is_rule(hit)]) if ids else []
+    return [*commands, *rest][:MOST_AT_START]
 
 
 def _waits_for_its_moment(hit: Remembered) -> bool:
@@ -137,11 +124,8 @@ def least_confidence(bank: Bank) -> float:
 
 
 def _is_believed(hit: Remembered, least: float) -> bool:
-    """Enough to be shown to somebody who did not ask for it: whoever is not trusted may answer, and not speak up.
-
-    What the user said holds, whatever came of the tasks since.
-    """
-    return hit.trust is not Trust.UNTRUSTED and (is_rule(hit) or hit.confidence.mean >= least)
+    """Enough to be shown to somebody who did not ask for it: whoever is not trusted may answer, and not speak up."""
+    return hit.trust is not Trust.UNTRUSTED and hit.confidence.mean >= least
 
 
 def for_failure(bank: Bank, spaces: Spaces, action: str, error: str) -> list[Remembered]:

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reasoningbank.agents.advice import Advice, marked
+from reasoningbank.agents.advice import Advice
 from reasoningbank.agents.hosts.host import Host
-from reasoningbank.agents.lesson_line import is_rule, line_of, was_witnessed
-from reasoningbank.agents.namespaces import USER_NAMESPACE
+from reasoningbank.agents.lesson_line import line_of, was_witnessed
 from reasoningbank.agents.objections import Objections
 from reasoningbank.agents.policy import AFTER, ASK, DENY_ONCE, HookPolicy
 from reasoningbank.agents.session_log import LogEntry, SessionLog, turn
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
-from reasoningbank.core.types import Remembered
+from reasoningbank.core.types import USER_NAMESPACE, Remembered, Rule
+from reasoningbank.guard.envelope import marked
 from reasoningbank.learn.ingest.text import HELD_BACK
+from reasoningbank.learn.offline.user_rules import rule_line
 
 LEAST_TO_REFUSE = 0.5
 """What is as likely wrong as right may be told, and does not get in the way."""
@@ -39,29 +40,20 @@ def way_of(warn: str, host: Host) -> str:
 
 
 def has_earned_it(hit: Remembered) -> bool:
-    """True if the user said so, or a session of our own hooks saw it fail and then work, and it still works more often
-    than it fails.
-    """
+    """True if a session of our own hooks saw it fail and then work, and it still works more often than it fails."""
     if hit.trust is Trust.UNTRUSTED:
         return False
-    if is_rule(hit):
-        return True
     uses, well = (hit.seen, hit.seen_well) if hit.seen else (hit.usage_count, hit.succeeded)
     still_works = hit.confidence.mean >= LEAST_TO_REFUSE and (not uses or 2 * well > uses)
     return was_witnessed(hit) and still_works
 
 
 def reasons_against(hits: Sequence[Remembered], objections: Objections) -> list[Remembered]:
-    """Those of the memories that hold a call back: what the user said first."""
-    found = [hit for hit in hits if _holds_back(hit, objections)]
-    return sorted(found, key=is_rule, reverse=True)[:MOST_REASONS]
-
-
-def _holds_back(hit: Remembered, objections: Objections) -> bool:
-    if hit.id not in (*objections.forbidden, *objections.known):
-        return False
-    # What failed elsewhere says nothing of this project: `hits` are of its namespaces and of the user's own.
-    return is_rule(hit) or (hit.namespace != USER_NAMESPACE and has_earned_it(hit))
+    """Those of the memories that hold a call back. What failed elsewhere says nothing of this project."""
+    ids = (*objections.forbidden, *objections.known)
+    return [hit for hit in hits if hit.id in ids and hit.namespace != USER_NAMESPACE and has_earned_it(hit)][
+        :MOST_REASONS
+    ]
 
 
 def call_key(tool: str, call: str) -> str:
@@ -69,26 +61,26 @@ def call_key(tool: str, call: str) -> str:
     return blake2b(f"{tool}\n{call}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def refuse_once(log: SessionLog, key: str, hits: Sequence[Remembered], policy: HookPolicy, now: float) -> Advice | None:
+def refuse_once(
+    log: SessionLog, key: str, rules: Sequence[Rule], hits: Sequence[Remembered], policy: HookPolicy, now: float
+) -> Advice | None:
     """The reason against a call, or None when it has been given before or cannot be noted: then the call goes on.
 
     It counts against what a session may be told. Where nothing of that is left, only the user's rules hold a call back.
     """
-    text = reason_of(hits)
+    reasons = (
+        (AGAINST_A_RULE, *map(rule_line, rules), ASK_FIRST)
+        if rules
+        else (KNOWN_TO_FAIL, *map(line_of, hits), CHANGE_IT)
+    )
+    text = marked("\n".join(reasons))
     tokens = count_tokens(text)
     with turn(log) as speaking:
         if speaking is None or key in speaking.refused or tokens > policy.prompt_tokens:
             return None
-        if speaking.tokens + tokens > policy.session_tokens and not is_rule(hits[0]):
+        if speaking.tokens + tokens > policy.session_tokens and not rules:
             return None
-        shown = tuple(hit.id for hit in hits if hit.id not in speaking.shown)
+        told = [record.id for record in rules or hits]
+        shown = tuple(record_id for record_id in told if record_id not in speaking.shown)
         speaking.note(LogEntry(at=now, shown=shown, tokens=tokens, refused=(key,)))
-    rules = sum(map(is_rule, hits))
-    return Advice(text=text, rules=rules, lessons=len(hits) - rules)
-
-
-def reason_of(hits: Sequence[Remembered]) -> str:
-    """What the model reads instead of a result."""
-    opening, end = (AGAINST_A_RULE, ASK_FIRST) if is_rule(hits[0]) else (KNOWN_TO_FAIL, CHANGE_IT)
-    told = [hit for hit in hits if is_rule(hit) is is_rule(hits[0])]
-    return marked("\n".join((opening, *map(line_of, told), end)))
+    return Advice(text=text, rules=len(rules), lessons=0 if rules else len(hits))

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from reasoningbank.agents.following import course_of, is_followed
-from reasoningbank.agents.namespaces import USER_NAMESPACE
 from reasoningbank.agents.outcomes import is_by_words, verdict_on
 from reasoningbank.agents.reading import Task
 from reasoningbank.agents.session_log import LogEntry
@@ -21,17 +20,19 @@ from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.learning import Episode, VerdictOutcome
 from reasoningbank.core.origins import AGENT, HOOK
-from reasoningbank.core.types import Exposure, Memory, Step, Trajectory
+from reasoningbank.core.record_kinds import kind_of
+from reasoningbank.core.types import Exposure, Memory, Rule, Step, Trajectory
 from reasoningbank.learn import sessions
 from reasoningbank.learn.evidence import advice_at
 from reasoningbank.learn.import_session import records_of
 from reasoningbank.learn.ingest.text import digest_of
-from reasoningbank.learn.offline.wishes import wishes_in
+from reasoningbank.learn.offline.wishes import PROMPTS_HEARD
 from reasoningbank.learn.queue import enqueue
 from reasoningbank.ports import Writer
 
+_RULE = f"{kind_of(Rule).prefix}_"
 FEWEST_CHARS_WITHOUT_STEPS = 40
-"""A message without any work is kept only if it is long enough to say something that lasts, or says a rule."""
+"""A message without any work is kept only if it is long enough to say something that lasts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,7 @@ class Shown:
 
 
 def is_worth_keeping(episode: Episode) -> bool:
-    return bool(episode.steps) or len(episode.task) >= FEWEST_CHARS_WITHOUT_STEPS or bool(wishes_in(episode))
+    return bool(episode.steps) or len(episode.task) >= FEWEST_CHARS_WITHOUT_STEPS
 
 
 def keep(context: BankContext, task: Task, *, eager: bool, captured: bool) -> str:
@@ -55,8 +56,7 @@ def keep(context: BankContext, task: Task, *, eager: bool, captured: bool) -> st
 
     `captured` is what our hooks saw happen; a session of which others have told a part is an agent's.
     """
-    metadata = {**task.episode.metadata, "user_namespace": USER_NAMESPACE}
-    episode = replace(task.episode, metadata=metadata)
+    episode = replace(task.episode, metadata={**task.episode.metadata, PROMPTS_HEARD: True})
     coming, told = records_of(context, episode, episode.source or digest_of(episode.task))
     origin = f"{HOOK}:{episode.agent}" if captured else AGENT
     running = replace(coming, outcome=None, ended_at=None, origin=origin)
@@ -162,6 +162,8 @@ def shown_by_prompt(entries: Sequence[LogEntry]) -> list[tuple[str, list[Shown]]
             )
             for is_withheld, ids in ((False, entry.shown), (True, entry.withheld))
             for rank, memory_id in enumerate(ids, start=1)
+            # Rules are told too, and are not up for trial.
+            if not memory_id.startswith(_RULE)
         )
     return groups
 

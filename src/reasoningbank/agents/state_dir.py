@@ -6,6 +6,8 @@
       heard/NAME.jsonl       the session as its hooks told it, where the agent's own transcript does not tell enough
       notes/NAME.json        a session to be read, written before the agent goes on
       troubles/NAME.json     known failures of a namespace, a view of the records
+      rules/NAME.json        the rules that hold in a namespace, another
+      proposed-rules.json    which proposals the user was shown, and under which number
       asked-jobs.json        the jobs that an agent was asked to distil
       moved-told             where the bank was moved to, once the user was told
       work.lock              held by the one process that reads
@@ -46,6 +48,13 @@ class StateDir:
 
     def troubles(self, namespace: str) -> Path:
         return self.folder / "troubles" / f"{name_of(namespace)}.json"
+
+    def rules(self, namespace: str) -> Path:
+        return self.folder / "rules" / f"{name_of(namespace)}.json"
+
+    @property
+    def proposed_rules(self) -> Path:
+        return self.folder / "proposed-rules.json"
 
     def warm_socket(self, process: int) -> Path:
         return self.folder / f"warm-{process}.sock"

@@ -15,6 +15,7 @@
     bank.secrets    what is scrubbed, and what is not         secrecy
     bank.gaps       what was asked for in vain                unanswered
     bank.teams      which projects are a team                 team_roster
+    bank.rules      what the user wants done                  rule_book
 
 Knows which room does what and what the defaults are; no verb does its work here. `wiring`, which knows the backends,
 makes it.
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 
     from reasoningbank.bank.gaps import KnowledgeGaps
     from reasoningbank.bank.graph import GraphMemory
+    from reasoningbank.bank.rules import RuleBook
     from reasoningbank.bank.search import Injection
     from reasoningbank.bank.secrets import Secrets
     from reasoningbank.bank.session import Session
@@ -218,6 +220,13 @@ class Bank:
         from reasoningbank.bank.teams import TeamRoster
 
         return TeamRoster(self._context)
+
+    @property
+    def rules(self) -> RuleBook:
+        """The user's rules: in force, proposed; add, keep and drop them. The library may only propose."""
+        from reasoningbank.bank.rules import RuleBook
+
+        return RuleBook(self._context)
 
     @property
     def graph(self) -> GraphMemory:

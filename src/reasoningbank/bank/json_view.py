@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from reasoningbank.core.confidence import track_record
 from reasoningbank.core.frozen import fields
 from reasoningbank.core.link_meaning import relation, sentence_from
-from reasoningbank.core.types import Confidence, Edge, Memory, Remembered, Ruling, Signal, Step, Trajectory
+from reasoningbank.core.types import Confidence, Edge, Memory, Remembered, Rule, Ruling, Signal, Step, Trajectory
 from reasoningbank.guard.trust import warnings_of
 
 if TYPE_CHECKING:
@@ -62,6 +62,12 @@ def _plain(record: DataclassInstance) -> dict[str, Any]:
 
 def memory_json(memory: Memory) -> dict[str, Any]:
     return _plain(memory)
+
+
+def rule_json(rule: Rule) -> dict[str, Any]:
+    shown = _plain(rule)
+    del shown["tenant"]
+    return shown
 
 
 def confidence_json(confidence: Confidence) -> dict[str, float]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from reasoningbank.bank.rules import RuleBook
 from reasoningbank.bank.search_engine import SearchEngine
 from reasoningbank.context import BankContext
 from reasoningbank.core.aliases import QUERY_ALIASES, rename_aliases
@@ -17,7 +18,8 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass, fields, replace
 from reasoningbank.core.origins import HOOK
 from reasoningbank.core.settings import Settings
-from reasoningbank.core.types import Signal
+from reasoningbank.core.tokens import count_tokens
+from reasoningbank.core.types import EVERY_NAMESPACE, Signal
 from reasoningbank.recall.query import Query, Recalled, SearchResult, checked_budget, first_hits
 
 if TYPE_CHECKING:
@@ -125,16 +127,32 @@ class Injection:
 def injection(
     context: BankContext, engine: SearchEngine, learning: Learning, query: Query, max_tokens: int
 ) -> Injection:
-    """Prompt-ready text. What the text leaves out was not shown."""
+    """Prompt-ready text: the user's rules, then what was learned. What the text leaves out was not shown."""
     from reasoningbank.recall.render import fitting, leading, render
     from reasoningbank.recall.silence import silence
 
     budget = checked_budget(max_tokens)
+    rules = _rules_told(context, query.namespace, budget)
+    budget -= count_tokens(rules)
     found = search(
         context, engine, learning, query, lambda hits: fitting(leading(hits, query.floor, query.text), budget)
     )
     why = silence(found, query.namespace or context.namespace, budget)
-    return Injection(text=render(found.memories), reason=why, memories=found.memories)
+    text = "\n\n".join(filter(None, (rules, render(found.memories))))
+    return Injection(text=text, reason="" if text else why, memories=found.memories)
+
+
+def _rules_told(context: BankContext, namespace: str | None, budget: int) -> str:
+    """The user's rules, for an agent that no hook tells them: between our marks, so that nobody hears them anew."""
+    named = namespace if namespace and namespace != EVERY_NAMESPACE else context.namespace
+    in_force = RuleBook(context).in_force(named)
+    if not in_force:
+        return ""
+    from reasoningbank.guard.envelope import marked
+    from reasoningbank.learn.offline.user_rules import USER_SAID, rule_line, rules_to_tell
+
+    lines = [rule_line(rule) for rule in rules_to_tell(in_force, budget // 2)]
+    return marked("\n".join((USER_SAID, *lines))) if lines else ""
 
 
 def _with_seen_uses(context: BankContext, hits: Sequence[Recalled]) -> Sequence[Recalled]:

@@ -10,11 +10,26 @@ from reasoningbank.context import BankContext
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.settings import Choice
 from reasoningbank.core.teams import fold_memberships
-from reasoningbank.core.types import Edge, EmbedderIdentity, Membership, Memory, Node, Signal, State, Trajectory
+from reasoningbank.core.types import (
+    Edge,
+    EmbedderIdentity,
+    Membership,
+    Memory,
+    Node,
+    Rule,
+    RuleState,
+    Signal,
+    State,
+    Trajectory,
+)
 from reasoningbank.ports import IndexInfo, StoreInfo
 
 if TYPE_CHECKING:
     from reasoningbank.learn.jobs import Learning
+
+
+OF_OLD_MEMORIES = "memories"
+"""Where rules were heard that the tables of an earlier version were brought up to date with (`store.old_rules`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +62,10 @@ class Status:
     nodes: Mapping[str, int]
     """By label."""
     edges: int
+    rules: Mapping[str, int]
+    """By state, in whichever project they hold."""
+    old_rules: int
+    """Proposals that an earlier version took for rules without knowing who had said them."""
 
 
 def status_of(context: BankContext, engine: SearchEngine, learning: Learning) -> Status:
@@ -81,4 +100,6 @@ def status_of(context: BankContext, engine: SearchEngine, learning: Learning) ->
             trajectories=reader.count(Trajectory, {}),
             nodes=reader.tally(Node, "label"),
             edges=reader.count(Edge, {}),
+            rules=reader.tally(Rule, "state"),
+            old_rules=reader.count(Rule, {"state": RuleState.PROPOSED.value, "heard_in": OF_OLD_MEMORIES}),
         )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 from reasoningbank.config.repository import repository_namespace
@@ -42,6 +43,10 @@ AGENT_MARKS = (
 )  # fmt: skip
 """What coding agents set for the commands that they run. Whoever can run a command can also unset one: this keeps an
 agent honest that nobody told to lie, and is no wall."""
+
+PROCESSES = "/proc"
+_MOST_ANCESTORS = 64
+GONE = "a process that is gone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +122,37 @@ def default_location() -> Location:
 def agent_mark() -> str | None:
     """The variable by which a coding agent says that it runs this process; None for a person or a script of theirs."""
     return next((name for name in AGENT_MARKS if os.environ.get(name)), None)
+
+
+def agent_around(process: int | None = None, besides: Collection[str] = ()) -> str | None:
+    """The mark of a coding agent on a process, this one unless another is named, or on one that it descends from.
+
+    Where the system tells of the processes above (Linux), taking the mark out of one command's environment does not
+    help. A process that is named and gone can no longer show that it had none. `besides` are marks that say nothing.
+    """
+    marks = [name for name in AGENT_MARKS if name not in besides]
+    if process is None:
+        mark = next((name for name in marks if os.environ.get(name)), None)
+        if mark is not None:
+            return mark
+    above = os.getppid() if process is None else process
+    for number in range(_MOST_ANCESTORS):
+        if above <= 1:
+            return None
+        try:
+            variables = Path(f"{PROCESSES}/{above}/environ").read_bytes().split(b"\0")
+            state = Path(f"{PROCESSES}/{above}/stat").read_text("utf-8", errors="replace")
+            above = int(state.rpartition(")")[2].split()[1])
+        except FileNotFoundError:
+            return GONE if process is not None and not number else None
+        except (OSError, ValueError, IndexError):
+            # Somebody else's process, such as the one that logged this user in.
+            return None
+        named = {name for name, _, value in (variable.partition(b"=") for variable in variables) if value}
+        mark = next((name for name in marks if name.encode() in named), None)
+        if mark is not None:
+            return mark
+    return None
 
 
 def folder_named(variable: str) -> Path | None:

@@ -27,6 +27,8 @@ from reasoningbank.core.types import (
     NodeLabel,
     Outcome,
     Record,
+    Rule,
+    RuleState,
     Ruling,
     RulingKind,
     Scope,
@@ -243,6 +245,17 @@ KINDS: tuple[RecordKind, ...] = (
         enums={"kind": ConsolidationKind},
     ),
     RecordKind(
+        record_type=Rule,
+        table="rules",
+        noun="rule",
+        keeping=Keeping.STATE,
+        prefix="rle",
+        made_at="created_at",
+        changed_at="updated_at",
+        texts=("namespace", "text", "heard_in"),
+        enums={"state": RuleState},
+    ),
+    RecordKind(
         record_type=Job,
         table="jobs",
         noun="job",
@@ -271,7 +284,9 @@ KINDS: tuple[RecordKind, ...] = (
         made_at="at",
         texts=("kind",),
         refers={
-            "id": (Memory, Signal, Trajectory, Step, Node, Edge, Membership, Ruling, Consolidation, Job, Spending),
+            "id": (
+                Memory, Signal, Trajectory, Step, Node, Edge, Membership, Ruling, Consolidation, Rule, Job, Spending,
+            ),
         },
     ),
 )  # fmt: skip

@@ -16,6 +16,8 @@ from reasoningbank.core.origins import USER, Trust
 DEFAULT_TENANT = "local"
 DEFAULT_NAMESPACE = "default"
 EVERY_NAMESPACE = "*"
+USER_NAMESPACE = "user"
+"""Rules and memories about the person, which hold in every project."""
 DEFAULT_LIST_LIMIT = 50
 
 
@@ -372,6 +374,31 @@ class Membership:
     at: float
 
 
+class RuleState(StrEnum):
+    IN_FORCE = "in_force"
+    PROPOSED = "proposed"
+    """Heard or brought by somebody who may not decide: it counts for nothing until the user keeps it."""
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One sentence by which the user wants work to be done. No memory: it is not searched, credited or withheld."""
+
+    id: str
+    tenant: str
+    namespace: str
+    """The project in which it holds; `USER_NAMESPACE` is every one."""
+    text: str
+    state: RuleState
+    heard_in: str
+    """Where it came in: terminal, page, prompt:AGENT, import:NAME, library, and memories for those of older banks."""
+    created_at: float
+    updated_at: float
+    """When it was said again or decided about. Of two rules that contradict each other the later one counts."""
+    revision: int = 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
     """A memory was shown to somebody, or would have been. A log line, not a record: written after the read, never
@@ -471,7 +498,7 @@ class KeptReply:
     at: float
 
 
-Record = Memory | Signal | Trajectory | Step | Node | Edge | Ruling | Job | Spending | Consolidation | Membership
+Record = Memory | Signal | Trajectory | Step | Node | Edge | Ruling | Job | Spending | Consolidation | Membership | Rule
 """The truth: hashed, numbered in the feed."""
 SideRecord = Exposure | KeptVector | Tombstone
 """Kept beside the records, without hash or feed number."""

@@ -3,13 +3,15 @@
 Anyone can write a file, so its word that a memory came from the user is worth nothing. Without the user's own
 `restore`, a file's memories, sessions and evidence come in under the name of the import, or under a lesser name that
 the file gives them (`guard.speakers`). Its rulings are left out, and it may add to nothing that is believed more than a
-file. What our own hooks saw is seen in this bank alone: not even a restore brings that.
+file. What our own hooks saw is seen in this bank alone: not even a restore brings that. Nor does one bring a rule in
+force: it comes in as proposed, since no file can show that the user said it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from reasoningbank.core.drafts import LONGEST_RULE_CHARS, required_text
 from reasoningbank.core.errors import Conflict
 from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.learning import OF_A_SESSION
@@ -23,6 +25,8 @@ from reasoningbank.core.types import (
     Memory,
     Node,
     Record,
+    Rule,
+    RuleState,
     Ruling,
     SideRecord,
     Signal,
@@ -61,6 +65,9 @@ def _own_name(claims: ImportTrust) -> str:
 
 def receive(claims: ImportTrust, item: Record | SideRecord) -> Record | SideRecord:
     """What a file gives, as far as a file is believed."""
+    if isinstance(item, Rule):
+        text = required_text(item.text, "A rule", LONGEST_RULE_CHARS)
+        return replace(item, text=text, state=RuleState.PROPOSED, heard_in=_own_name(claims))
     match item:
         case Memory() | Node() | Edge() | Trajectory() if claims.restore:
             origin = without_witness(item.origin)
@@ -80,9 +87,11 @@ def receive(claims: ImportTrust, item: Record | SideRecord) -> Record | SideReco
 
 def settle(claims: ImportTrust, there: Record, coming: Record) -> Record:
     """What comes in again, with what was decided about it when it first came in."""
+    if isinstance(there, Rule) or (claims.restore and there == _as_witnessed(there, coming)):
+        # It is here as the user or our own hooks left it: then a file says no more than they did.
+        return there
     if claims.restore:
-        # It is here as our own hooks left it: then it says no more than it did.
-        return there if there == _as_witnessed(there, coming) else coming
+        return coming
     match there, coming:
         case Trajectory(), Trajectory():
             return replace(coming, origin=there.origin, metadata=_with_origin_of(there, coming))
@@ -161,6 +170,8 @@ def _origin(record: Record) -> Any:
 
 def reason_against(claims: ImportTrust, reader: Reader, item: Record | SideRecord) -> str | None:
     """Why a file may not bring this, if it may not."""
+    if isinstance(item, Rule) and reader.count(Rule, {"namespace": item.namespace, "text": item.text}):
+        return "the same rule is here already"
     if claims.restore:
         return None
     match item:

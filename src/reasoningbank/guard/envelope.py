@@ -16,6 +16,9 @@ from reasoningbank.guard.hidden import visible
 from reasoningbank.guard.instructing import instructs
 
 QUOTE = "| "
+OPENING, CLOSING = "<reasoningbank>", "</reasoningbank>"
+"""Around what we say in a conversation, so that whoever reads it later knows it for ours and never learns from it."""
+_MARK = re.compile(r"<(/?\s*(?:reasoningbank|system-reminder|private)\b)", re.IGNORECASE)
 EVIDENCE = "evidence"
 TROUBLE = "trouble"
 """What a lesson about a failure is matched by: a program's words as they were said, for no reader."""
@@ -44,6 +47,12 @@ def _fence(quoted: str) -> str:
     while fence in quoted:
         fence = blake2b(fence.encode(), digest_size=4).hexdigest()
     return fence
+
+
+def marked(text: str) -> str:
+    """Between our marks, which nothing inside can end."""
+    apart = _MARK.sub(r"‹\1", text)
+    return f"{OPENING}\n{apart}\n{CLOSING}"
 
 
 def is_unmarked(metadata: object, content: object) -> bool:

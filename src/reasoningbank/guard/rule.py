@@ -1,4 +1,4 @@
-"""The `Rule` type of a token format; the formats themselves are in `rules` and `services`."""
+"""The `SecretRule` type of a token format; the formats themselves are in `rules` and `services`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ HEX = "[0-9a-fA-F]"
 UUID = rf"{HEX}{{8}}(?:-{HEX}{{4}}){{3}}-{HEX}{{12}}"
 
 
-class Rule(NamedTuple):
+class SecretRule(NamedTuple):
     name: str
     anchors: tuple[str, ...]
     """Of these one is in every such token, as it is written."""

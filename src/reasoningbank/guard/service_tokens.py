@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import re
 
-from reasoningbank.guard.rule import HEX, UUID, Rule
+from reasoningbank.guard.rule import HEX, UUID, SecretRule
 
 _ALNUM, _URL, _LOWER, _UPPER = "[A-Za-z0-9]", r"[\w-]", "[a-z0-9]", "[A-Z0-9]"
 
 
-def _rule(name: str, prefixes: str, body: str, least: int, most: int | None = None) -> Rule:
+def _rule(name: str, prefixes: str, body: str, least: int, most: int | None = None) -> SecretRule:
     """Any of the prefixes, then so many of such characters; with `most` nothing of a word may follow."""
     known = tuple(prefixes.split())
     length, end = (f"{{{least},}}", "") if most is None else (f"{{{least},{most}}}", r"(?![\w-])")
-    return Rule(name, known, rf"(?:{'|'.join(map(re.escape, known))})(?P<body>{body}{length}){end}", bounded=True)
+    return SecretRule(name, known, rf"(?:{'|'.join(map(re.escape, known))})(?P<body>{body}{length}){end}", bounded=True)
 
 
-SERVICE_TOKENS: tuple[Rule, ...] = (
+SERVICE_TOKENS: tuple[SecretRule, ...] = (
     # ------------------------------------------------------------ code, packages, delivery
     _rule("openvsx-token", "ovsxp_ ovsxat_", _URL, 24),
     _rule("packagist-token", "packagist_ort_ packagist_out_ packagist_cut_ packagist_uut_ packagist_ack_", HEX, 40),
@@ -46,7 +46,7 @@ SERVICE_TOKENS: tuple[Rule, ...] = (
     _rule("cursor-key", "crsr_", HEX, 60, 64),
     _rule("xata-key", "xau_", _ALNUM, 36),
     # ------------------------------------------------------------ watching and data
-    Rule("axiom-token", ("xaat-", "xapt-", "xait-"), rf"xa[aip]t-{UUID}", True),
+    SecretRule("axiom-token", ("xaat-", "xapt-", "xait-"), rf"xa[aip]t-{UUID}", True),
     _rule("honeybadger-token", "hbp_", _ALNUM, 30),
     _rule("checkly-key", "cu_", HEX, 32, 32),
     _rule("firehydrant-token", "fhb-", HEX, 32),

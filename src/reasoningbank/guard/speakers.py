@@ -25,10 +25,26 @@ believed would be told a falsehood. Files cannot be told, so their claims are lo
 from __future__ import annotations
 
 from reasoningbank.core.errors import InvalidInput, Refused
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.origins import AGENT, HOOK, PEER, USER, Trust, clean_origin, kind_of, level_of
 from reasoningbank.core.types import Trajectory
 
 _CLAIMABLE = frozenset({AGENT, "tool"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """The way by which a rule comes in. Made by the doors themselves, never from what a caller writes."""
+
+    name: str
+    """terminal, command, page, rest, prompt:AGENT, library."""
+    is_user: bool = False
+    """True if nobody but the user in person speaks there."""
+    why: str = ""
+    """Where that might have been expected: what tells that it is not so."""
+
+
+LIBRARY = Door(name="library")
 UNNAMED_TOOL = "tool:unnamed"
 """Of a session that names an origin which is none: it meant something other than an agent."""
 
@@ -113,4 +129,13 @@ def require_user(speaker: str, what: str) -> None:
         raise Refused(
             f"Only the user may {what}, and this caller speaks as {speaker}: do it in a terminal of your own, on the "
             "page (`reasoningbank ui`), or with a token made by `reasoningbank token create --origin user`."
+        )
+
+
+def require_user_door(door: Door, what: str) -> None:
+    """For what only the user in person decides: a name that somebody gives itself is not enough."""
+    if not door.is_user:
+        raise Refused(
+            f"Only the user may {what}, and {door.why or f'this came by {door.name}'}: `reasoningbank rules` in a "
+            "terminal of your own does it, and so does the page."
         )

@@ -24,7 +24,7 @@ from reasoningbank.guard.entropy import (
     wordiness,
 )
 from reasoningbank.guard.prefixed import prefixed_tokens
-from reasoningbank.guard.rule import Rule
+from reasoningbank.guard.rule import SecretRule
 from reasoningbank.guard.rules import ANCHORS, shape_of
 from reasoningbank.guard.spans import Span
 from reasoningbank.guard.token_prefilter import BASE64_RUNS, NAME_RUNS, runs
@@ -148,7 +148,7 @@ def _find_anchored(
         begin = end - _LONGEST_ANCHOR
 
 
-def _matches(text: str, position: int, end: int, anchor: str, rule: Rule, allowance: Allowance) -> Iterator[Span]:
+def _matches(text: str, position: int, end: int, anchor: str, rule: SecretRule, allowance: Allowance) -> Iterator[Span]:
     """The tokens from the first place of an anchor on."""
     shape = shape_of(rule)
     while position >= 0:

@@ -27,7 +27,6 @@ from reasoningbank.guard.speakers import speaker_in_session
 from reasoningbank.learn.credit import describe, surprise_of, usual_before, weight_of
 from reasoningbank.learn.episodes import verdict_metadata
 from reasoningbank.learn.evidence import Evidence, signal_for, standing_for, subject_of
-from reasoningbank.learn.offline.wishes import PREFERENCE
 from reasoningbank.learn.queue import enqueue
 from reasoningbank.ports import Reader, Writer
 
@@ -262,8 +261,7 @@ def _credit(
             ),
         )
         for memory in memories.values()
-        # How a task went says nothing of a rule that the user set.
-        if memory.state is not State.FORGOTTEN and PREFERENCE not in memory.tags
+        if memory.state is not State.FORGOTTEN
     )
 
 

@@ -28,7 +28,6 @@ from reasoningbank.learn.answers import find_repeated, problems_of
 from reasoningbank.learn.graph.lessons import teach_distilled
 from reasoningbank.learn.offline.failure_kind import FIX
 from reasoningbank.learn.offline.warnings import WARNING
-from reasoningbank.learn.offline.wishes import PREFERENCE
 from reasoningbank.learn.tool_voice import as_told
 from reasoningbank.ports import Distiller, Writer
 
@@ -78,7 +77,7 @@ def keep(context: BankContext, writer: Writer, lecture: LessonSource, lessons: S
 def _keep(context: BankContext, writer: Writer, lecture: LessonSource, number: int, told: Lesson) -> str | None:
     told, episode = as_told(told, lecture.episode)
     lecture = lecture if episode is lecture.episode else replace(lecture, episode=episode)
-    namespace = _home_of(lecture, told)
+    namespace = lecture.episode.namespace
     lesson = lecture.distiller.settle(writer, namespace, told)
     if lesson is None:
         return None
@@ -101,10 +100,6 @@ def _keep(context: BankContext, writer: Writer, lecture: LessonSource, number: i
     # A session that is distilled again as it grows confirms nothing: neither what it taught itself, nor twice.
     if known.source != lecture.episode.source and not writer.get(Signal, [confirmed.id]):
         writer.add(confirmed)
-        if lesson.kind == PREFERENCE:
-            # Of two rules that contradict each other the one counts that was said last.
-            said_again = replace(known, revision=known.revision + 1, updated_at=max(confirmed.at, known.updated_at))
-            readmit(writer, known, said_again, lecture.episode.origin)
     return known.id
 
 
@@ -116,13 +111,6 @@ def _own_words(lecture: LessonSource, lesson: Lesson) -> str | None:
     if lecture.distiller.name != OFFLINE or lesson.kind not in (FIX, WARNING):
         return None
     return "\n".join(_ACTION.findall(lesson.content))
-
-
-def _home_of(lecture: LessonSource, lesson: Lesson) -> str:
-    """What is about the person and not about the work is kept where all work of that person finds it, if anywhere."""
-    theirs = lecture.episode.metadata.get("user_namespace")
-    about_them = lesson.metadata.get("about") == "user" and isinstance(theirs, str)
-    return str(theirs) if about_them else lecture.episode.namespace
 
 
 def _place_of(writer: Writer, lecture: LessonSource, namespace: str, key: str) -> tuple[str | None, list[Memory]]:
@@ -156,8 +144,7 @@ def _memory(
         namespace=namespace,
         tags=lesson.tags,
         agent=lecture.episode.agent,
-        # What the user said is nobody's echo, whatever was shown before.
-        parents=() if lesson.kind == PREFERENCE else lecture.parents,
+        parents=lecture.parents,
         source=lecture.episode.source,
         metadata=_provenance(lecture, lesson),
         initial_confidence=_initial(context, lesson.outcome) if judged else context.settings.confidence.initial_stored,

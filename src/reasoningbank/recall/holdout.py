@@ -18,8 +18,6 @@ from reasoningbank.core.types import Remembered
 H = TypeVar("H", bound=Remembered)
 
 LARGEST_SHARE = 0.5
-NEVER_WITHHELD = "preference"
-"""The tag of what the user asked for: that is not up for trial."""
 
 
 def checked_share(value: object) -> float:
@@ -36,12 +34,8 @@ def divide(hits: Sequence[H], session: str | None, share: float) -> tuple[list[H
     """What is shown, and what would have been. Outside a session no outcome could tell, so nothing is withheld."""
     if session is None or not share:
         return list(hits), []
-    held = {hit.id for hit in hits if on_trial(hit) and draw_share(session, hit.id) < share}
+    held = {hit.id for hit in hits if draw_share(session, hit.id) < share}
     return [hit for hit in hits if hit.id not in held], [hit for hit in hits if hit.id in held]
-
-
-def on_trial(hit: Remembered) -> bool:
-    return NEVER_WITHHELD not in hit.tags
 
 
 def draw_share(session: str, memory_id: str) -> float:

@@ -28,7 +28,7 @@ from reasoningbank.recall.candidates import find_candidates
 from reasoningbank.recall.current import Current, View
 from reasoningbank.recall.experience import NO_SIMILAR_TASKS, Experience
 from reasoningbank.recall.exposure_log import ShownLog
-from reasoningbank.recall.holdout import divide, on_trial
+from reasoningbank.recall.holdout import divide
 from reasoningbank.recall.index_follower import Follower, GiveWay
 from reasoningbank.recall.index_progress import Progress
 from reasoningbank.recall.known_empty import Absence, KnownAsOf
@@ -331,7 +331,7 @@ class Searcher:
                     rank=rank_,
                     at=now,
                     withheld=hits_are_withheld,
-                    holdout=held_out if on_trial(hit) else 0.0,
+                    holdout=held_out,
                     advice_id=hit.memory.advice_id,
                 )
                 for hits_are_withheld, group in ((False, shown), (True, withheld))

@@ -288,8 +288,21 @@ MEMBERSHIPS = _record_table(
     {"namespace": "TEXT", "team": "TEXT?", "source": "TEXT", "at": "REAL"},
     _index("memberships_by_namespace", "tenant namespace"),
 )
+RULES = _record_table(
+    "rules",
+    {
+        "namespace": "TEXT",
+        "text": "TEXT",
+        "state": "TEXT",
+        "heard_in": "TEXT",
+        "created_at": "REAL",
+        "updated_at": "REAL",
+        "revision": "INTEGER",
+    },
+    _index("rules_by_state", "tenant state namespace"),
+)
 RECORD_TABLES = (
-    MEMORIES, SIGNALS, TRAJECTORIES, STEPS, NODES, EDGES, RULINGS, JOBS, SPENDING, CONSOLIDATIONS, MEMBERSHIPS,
+    MEMORIES, SIGNALS, TRAJECTORIES, STEPS, NODES, EDGES, RULINGS, JOBS, SPENDING, CONSOLIDATIONS, MEMBERSHIPS, RULES,
 )  # fmt: skip
 EARLIER_TABLES = tuple(
     Table(name, table.columns, key=("id", "revision"), number=NUM, written=table.written)

@@ -181,6 +181,10 @@ class Desktop:
         """The same in this process, with nobody started to read the session: `read` does that."""
         return Said(0, self.here(json.dumps(self.payload(event, session, **more)).encode(), agent), "")
 
+    def types(self, prompt: str, session: str = "s1", *, agent: str = "claude-code") -> Said:
+        """What the user types, as the agent hands it over."""
+        return self.hook("UserPromptSubmit", session, agent=agent, prompt=prompt)
+
     def here(self, raw: bytes, agent: str = "claude-code") -> str:
         make_room(self.place.work_lock)
         lock = hold(self.place.work_lock)

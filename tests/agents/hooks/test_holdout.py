@@ -61,6 +61,5 @@ def test_what_a_session_does_without_it_does_without_to_its_end(taught, monkeypa
 
 def test_what_the_user_asked_for_is_never_withheld(desktop, monkeypatch) -> None:
     monkeypatch.setenv("REASONINGBANK_HOLDOUT", "0.5")
-    with desktop.bank("user") as bank:
-        bank.record(title="Answer in German", content="The user wants answers in German.", tags=["preference"])
+    desktop.types("Always answer in German.", "s0")
     assert all("German" in desktop.hook("SessionStart", session, source="startup").context for session in SESSIONS)

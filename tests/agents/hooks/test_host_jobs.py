@@ -43,10 +43,12 @@ def test_an_agent_that_does_not_read_what_is_said_at_a_start_is_not_asked(hosted
 
 def test_what_the_user_said_for_good_is_kept_although_nobody_has_distilled_the_session_yet(hosted):
     told = hosted.transcript()
-    told.says("Look at the lexer. Always use tabs in new files.")
+    hosted.types("Always use tabs in new files.")
+    told.says("Always use tabs in new files.")
     told.runs("cat lexer.py", "def lex(): ...")
     hosted.hook("SessionEnd")
     hosted.read()
     with hosted.bank() as bank:
-        assert [memory.content for memory in bank.list()] == ["Always use tabs in new files."]
+        assert [rule.text for rule in bank.rules.in_force()] == ["Always use tabs in new files."]
+        assert bank.list() == []
         assert set(bank.jobs.tally()) == {"waiting"}

@@ -29,9 +29,9 @@ def test_a_session_starts_with_what_is_known_about_the_repository(desktop) -> No
     assert "uv run pytest" in said.context
 
 
-def test_the_users_preferences_are_seen_in_every_repository(desktop) -> None:
+def test_what_is_kept_for_the_person_is_seen_in_every_repository(desktop) -> None:
     with desktop.bank("user") as bank:
-        bank.record(title="Answer briefly", content="Answer in one paragraph.", tags=["preference"])
+        bank.record(title="Answer briefly", content="Answer in one paragraph.")
     assert "one paragraph" in desktop.hook("SessionStart").context
     assert (
         "one paragraph" in desktop.hook("UserPromptSubmit", "s2", prompt="Answer briefly: what does main do?").context

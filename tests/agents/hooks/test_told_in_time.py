@@ -160,11 +160,7 @@ def test_a_call_that_was_held_back_teaches_nothing(taught) -> None:
     ],
 )
 def test_what_the_user_forbade_is_held_back_with_the_users_words(desktop, said: str, command: str) -> None:
-    told = desktop.transcript()
-    told.says(said)
-    told.answers("Understood.")
-    desktop.hook("SessionEnd")
-    desktop.read()
+    desktop.types(said)
     refusal = desktop.hook("PreToolUse", "s2", **bash(command)).refusal
     assert f"The user said:\n- {said}" in refusal
     assert desktop.hook("PreToolUse", "s2", **bash(command)).out == ""
@@ -172,10 +168,7 @@ def test_what_the_user_forbade_is_held_back_with_the_users_words(desktop, said: 
 
 
 def test_a_file_that_the_user_wants_untouched_is_held_back_once(desktop) -> None:
-    told = desktop.transcript()
-    told.says("don't touch the migrations folder")
-    desktop.hook("SessionEnd")
-    desktop.read()
+    desktop.types("don't touch the migrations folder")
 
     def edit(name: str) -> str:
         given = {"file_path": str(desktop.repository / name), "old_string": "a", "new_string": "b"}

@@ -1,1 +1,1 @@
-"""The best memories in files that agents read anyway: AGENTS.md, CLAUDE.md, a skill."""
+"""The user's rules and the best memories in files that agents read anyway: AGENTS.md, CLAUDE.md, a skill."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 
+from reasoningbank.agents.refusal import has_earned_it
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.origins import USER, Trust, kind_of
 from reasoningbank.core.stem import stem
@@ -33,6 +34,8 @@ class Wanted:
     least_trust: Trust = Trust.WORKING
     min_confidence: float = 0.5
     """More than a search asks for: a file is read at every task, whether it fits or not."""
+    untried: bool = False
+    """Also what an agent noted and nothing has confirmed since."""
 
 
 def candidates(memories: Iterable[Remembered], wanted: Wanted) -> list[Remembered]:
@@ -42,6 +45,7 @@ def candidates(memories: Iterable[Remembered], wanted: Wanted) -> list[Remembere
         for item in memories
         if item.trust >= wanted.least_trust
         and item.confidence.mean >= wanted.min_confidence
+        and (wanted.untried or item.trust is Trust.TRUSTED or has_earned_it(item))
         and not is_unmarked(item.memory.metadata, item.content)
     )
     return heapq.nlargest(MOST_CANDIDATES, fit, key=worth)

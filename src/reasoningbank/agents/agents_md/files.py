@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from reasoningbank.agents.agents_md.marked import with_block, without_block
 from reasoningbank.agents.install.targets import Target
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.tokens import count_tokens
-from reasoningbank.core.types import Remembered
+from reasoningbank.core.types import Remembered, Rule
 
 SKILL = "reasoningbank-lessons"
 PLACES = {
@@ -21,6 +21,7 @@ PLACES = {
     "claude-md": Path("CLAUDE.md"),
     "skill": Path(".claude") / "skills" / SKILL / "SKILL.md",
 }
+_RULES = "## Rules of the user"
 _HEADING = "## Lessons from earlier work"
 _REFERENCE = "Reference, not rule: use what fits, ignore the rest."
 
@@ -33,23 +34,33 @@ class AdvicePage:
     tokens: int
     contested: tuple[tuple[Remembered, Remembered], ...] = ()
     """What was left out, each with the better supported one that it contradicts."""
+    rules: int = 0
 
 
-def page_of(kind: str, memories: Iterable[Remembered], wanted: Wanted, clashes: Clashes = frozenset()) -> AdvicePage:
+def page_of(
+    kind: str,
+    memories: Iterable[Remembered],
+    wanted: Wanted,
+    clashes: Clashes = frozenset(),
+    rules: Sequence[Rule] = (),
+) -> AdvicePage:
+    """`rules` are the user's, in force in the project: they come first."""
     best = candidates(memories, wanted)
     entries = [entry(item) for item in best]
-    frame = [f"<!-- Written by `reasoningbank export {kind}`: what stands up to the next mark is replaced. -->"]
-    frame += [_HEADING, "", _REFERENCE, ""]
+    opening = [f"<!-- Written by `reasoningbank export {kind}`: what stands up to the next mark is replaced. -->"]
+    opening += [_RULES, "", *(f"- {in_line(rule.text)}" for rule in rules), ""] if rules else []
+    frame = [*opening, _HEADING, "", _REFERENCE, ""]
     spent = count_tokens("\n".join(frame))
     costs = [count_tokens(line) + 1 for line in entries]
     found = choose(best, costs, replace(wanted, max_tokens=max(0, wanted.max_tokens - spent)), clashes)
     chosen = found.positions
-    lines = (*frame, *(entries[position] for position in chosen)) if chosen else ()
+    lines = (*frame, *(entries[position] for position in chosen)) if chosen else tuple(opening[:-1]) if rules else ()
     return AdvicePage(
         lines=lines,
         memories=tuple(best[position] for position in chosen),
-        tokens=spent + sum(costs[position] for position in chosen) if chosen else 0,
+        tokens=spent + sum(costs[position] for position in chosen) if lines else 0,
         contested=tuple((best[one], best[other]) for one, other in found.contested),
+        rules=len(rules),
     )
 
 

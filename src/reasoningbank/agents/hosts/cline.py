@@ -89,6 +89,11 @@ class Cline(Host):
         del notice
         return {"contextModification": context} if context and event in self.reads_context_at else {}
 
+    def withheld_prompt(self, reason: str) -> dict[str, Any]:
+        # Whoever refuses a prompt there ends the whole task.
+        del reason
+        return {}
+
     def first_event(self, session: str, cwd: str) -> dict[str, Any]:
         return {"hookName": "agent_start", "taskId": session, "workspaceRoots": [cwd], "parent_agent_id": None}
 

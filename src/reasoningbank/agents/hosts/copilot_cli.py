@@ -81,6 +81,11 @@ class CopilotCli(Host):
         del event
         return {"permissionDecision": "ask" if asks_user else "deny", "permissionDecisionReason": reason}
 
+    def withheld_prompt(self, reason: str) -> dict[str, Any]:
+        # What its hook at a prompt says is passed over.
+        del reason
+        return {}
+
     def first_event(self, session: str, cwd: str) -> dict[str, Any]:
         return {"sessionId": session, "cwd": cwd, "source": "new", "timestamp": 0}
 

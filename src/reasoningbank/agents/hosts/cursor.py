@@ -52,6 +52,9 @@ class Cursor(Host):
         del event
         return {"permission": "ask" if asks_user else "deny", "user_message": reason, "agent_message": reason}
 
+    def withheld_prompt(self, reason: str) -> dict[str, Any]:
+        return {"continue": False, "user_message": reason}
+
     def first_event(self, session: str, cwd: str) -> dict[str, Any]:
         return {"conversation_id": session, "hook_event_name": "sessionStart", "workspace_roots": [cwd]}
 

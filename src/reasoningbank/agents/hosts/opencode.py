@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reasoningbank.agents.events import AFTER_FAILURE, AFTER_TOOL, PROMPT, SESSION_START
 from reasoningbank.agents.hosts.host import Host, TranscriptReader
@@ -28,7 +28,13 @@ class OpenCode(Host):
     title = "OpenCode"
     transcripts_tell_results = False
     can_ask = False
+    own_marks = ("OPENCODE", "AGENT")
     reads_context_at = (SESSION_START, PROMPT, AFTER_TOOL, AFTER_FAILURE)
+
+    def withheld_prompt(self, reason: str) -> dict[str, Any]:
+        # A plugin can only add to what the user typed.
+        del reason
+        return {}
 
     def targets(self, places: Places, program: Program) -> list[Target]:
         from reasoningbank.agents.install.targets import MCP_ARGUMENTS, json_server, own_file

@@ -23,12 +23,12 @@ from reasoningbank.bank.status import Status
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import location_of, open_bank
 from reasoningbank.cli.command import PROGRAM, Command
-from reasoningbank.cli.commands.status import describe_bus, describe_index, lag
+from reasoningbank.cli.commands.status import describe_bus, describe_index, describe_rules, lag
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config import find_settings, from_environment
 from reasoningbank.core.errors import BankError, BankMoved, InvalidInput
 from reasoningbank.core.settings import DEFAULTS, Settings
-from reasoningbank.core.types import EmbedderIdentity
+from reasoningbank.core.types import EmbedderIdentity, RuleState
 from reasoningbank.learn.jobs import HOST
 from reasoningbank.location import Location
 from reasoningbank.ports import Backend, Check
@@ -79,6 +79,9 @@ def _checks(args: Namespace) -> Iterator[Check]:
             yield _index(status, damaged)
             yield Check.ok("secrets", status.scrubbing)
             yield from _jobs(status)
+            if told := describe_rules(status):
+                waits = RuleState.PROPOSED in status.rules
+                yield Check.warn("rules", told) if waits else Check.ok("rules", told)
             identity = status.embedder
     settings, configuration = _configuration(args, location)
     yield from configuration

@@ -16,6 +16,7 @@ from reasoningbank.cli.settings_page import show_settings
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.confidence import policies
 from reasoningbank.core.settings import Settings
+from reasoningbank.core.types import RuleState
 from reasoningbank.location import Location
 from reasoningbank.ports import StoreInfo
 
@@ -80,6 +81,8 @@ def _page(status: Status, settings: Settings, terminal: Terminal) -> None:
     graph = {"node": sum(status.nodes.values()), "edge": status.edges}
     terminal.labelled("evidence    ", f"{', '.join(figures.counted(number, noun) for noun, number in counts.items())}")
     terminal.labelled("graph       ", f"{', '.join(figures.counted(number, noun) for noun, number in graph.items())}")
+    if told := describe_rules(status):
+        terminal.labelled("rules       ", told)
     terminal.labelled("embedder    ", f"{status.embedder}{_wish(status, settings)}")
     terminal.labelled("index       ", f"{_index(status)}")
     others = ", ".join(name for name in policies() if name != status.policy)
@@ -91,6 +94,17 @@ def _page(status: Status, settings: Settings, terminal: Terminal) -> None:
         terminal.labelled("bus         ", told)
     terminal.labelled("secrets     ", f"{status.scrubbing}")
     terminal.labelled("durability  ", f"{status.store.durability}")
+
+
+def describe_rules(status: Status) -> str:
+    """The user's rules, and how many wait for an answer; "" where nobody ever set one."""
+    in_force, waiting = status.rules.get(RuleState.IN_FORCE, 0), status.rules.get(RuleState.PROPOSED, 0)
+    told = [f"{in_force:,} in force"] if in_force or waiting else []
+    if waiting:
+        old = f", {status.old_rules:,} of them of an earlier version" if status.old_rules else ""
+        wait = "waits" if waiting == 1 else "wait"
+        told.append(f"{waiting:,} {wait} for your yes{old}: `{PROGRAM} rules`")
+    return "; ".join(told)
 
 
 def describe_bus(location: Location) -> str:

@@ -23,7 +23,8 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.recency import position_of
-from reasoningbank.core.types import EVERY_NAMESPACE, Edge, EdgeKind, Remembered, Scope
+from reasoningbank.core.types import EVERY_NAMESPACE, Edge, EdgeKind, Remembered, Rule, Scope
+from reasoningbank.learn.offline.user_rules import rules_to_tell
 from reasoningbank.wiring import ReasoningBank
 
 _AT_ONCE = 500
@@ -41,6 +42,7 @@ def _options(parser: ArgumentParser) -> None:
         help=f"what they may cost whoever reads them (default {_DEFAULTS.max_tokens:,})",
     )  # fmt: skip
     parser.add_argument("--trusted", action="store_true", help="only what you said or approved")
+    parser.add_argument("--untried", action="store_true", help="also what agents noted and nothing has confirmed yet")
     parser.add_argument("--remove", action="store_true", help="take our part out of the file again")
     parser.add_argument("--dry-run", action="store_true", help="show the change, and write nothing")
 
@@ -51,7 +53,8 @@ def _run(kind: str, args: Namespace, terminal: Terminal) -> int:
             raise InvalidInput(f"--{name.replace('_', '-')} must be from 1 on, not {getattr(args, name)}.")
     with open_bank(args) as found:
         namespace = found.bank.namespace
-        page = page_of(kind, () if args.remove else _memories(found.bank), _request(args), _clashes(found.bank))
+        memories, rules = ((), []) if args.remove else (_memories(found.bank), _rules(found.bank))
+        page = page_of(kind, memories, _request(args), _clashes(found.bank), rules)
     if args.to == "-":
         terminal.verbatim_lines(page.lines)
         return 0
@@ -71,7 +74,12 @@ def _run(kind: str, args: Namespace, terminal: Terminal) -> int:
 
 def _request(args: Namespace) -> Wanted:
     least = Trust.TRUSTED if args.trusted else Trust.WORKING
-    return Wanted(limit=args.limit, max_tokens=args.max_tokens, least_trust=least)
+    return Wanted(limit=args.limit, max_tokens=args.max_tokens, least_trust=least, untried=args.untried)
+
+
+def _rules(bank: ReasoningBank) -> list[Rule]:
+    """Of this project. Those about the person are no business of whoever else reads the file."""
+    return rules_to_tell([rule for rule in bank.rules.in_force() if rule.namespace == bank.namespace])
 
 
 def _memories(bank: ReasoningBank) -> Iterator[Remembered]:
@@ -120,6 +128,7 @@ def _tell(args: Namespace, terminal: Terminal, change: FileChange, page: AdviceP
                 "path": str(change.target.path),
                 "change": change.kind,
                 "dry_run": args.dry_run,
+                "rules": page.rules,
                 "memories": [item.id for item in page.memories],
                 "tokens": page.tokens,
                 "contested": [{"left_out": one.id, "contradicts": other.id} for one, other in page.contested],
@@ -130,11 +139,13 @@ def _tell(args: Namespace, terminal: Terminal, change: FileChange, page: AdviceP
     if args.dry_run and change.kind != "unchanged":
         terminal.say(change.diff)
     held = figures.counted(len(page.memories), "memory", "memories")
+    if page.rules:
+        held = f"{figures.counted(page.rules, 'rule')} of yours, {held}"
     if args.remove:
         terminal.tell(f"{change.target.path} {change.kind}.")
-    elif not page.memories and change.kind == "unchanged":
+    elif not page.lines and change.kind == "unchanged":
         terminal.tell(
-            "Nothing here has earned a place yet: memories need some confidence and an origin that is believed."
+            "Nothing here has earned a place yet: a memory needs some confidence, and a use or an approval behind it."
         )
     else:
         verb = f"would be {change.kind}" if args.dry_run and change.kind != "unchanged" else change.kind
@@ -147,7 +158,8 @@ def _tell(args: Namespace, terminal: Terminal, change: FileChange, page: AdviceP
 
 
 _ABOUT = (
-    "The best of this namespace and of what is shared: sure ones first, each said once, within a budget, untrusted "
-    "ones never. Everything outside the two marks stays as it is."
+    "Your rules for this project, then the best of this namespace and of what is shared: sure ones first, each said "
+    "once, within a budget. What nothing has confirmed comes with --untried, untrusted ones never. Everything outside "
+    "the two marks stays as it is."
 )
 COMMANDS = {f"export {kind}": Command(run=partial(_run, kind), options=_options, about=_ABOUT) for kind in PLACES}

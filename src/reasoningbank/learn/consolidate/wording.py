@@ -83,8 +83,8 @@ def wording_of(memory: Memory) -> Wording:
 
 
 def _is_made_by_rule(memory: Memory) -> bool:
-    """Whether it quotes commands and output; the wishes of a user are quoted in the user's words."""
-    return memory.metadata.get("distiller") == "offline" and "preference" not in memory.tags
+    """Whether it quotes commands and output; a sentence that was kept as it was said is somebody's own words."""
+    return memory.metadata.get("distiller") == "offline" and memory.metadata.get("evidence") != memory.content
 
 
 def terms_of(text: str) -> frozenset[str]:

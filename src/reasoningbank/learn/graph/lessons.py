@@ -15,7 +15,6 @@ from reasoningbank.core.text import terms
 from reasoningbank.core.types import Edge, EdgeKind, Memory, Node, NodeLabel, State, Trajectory
 from reasoningbank.learn.graph.described import gist_of
 from reasoningbank.learn.graph.drawing import as_sentence
-from reasoningbank.learn.offline.wishes import PREFERENCE
 from reasoningbank.ports import Reader, Writer
 
 TEACHES_WEIGHT = 0.85
@@ -79,12 +78,13 @@ def _teach(context: BankContext, writer: Writer, nodes: Sequence[Node], memory: 
 
 def nodes_behind(nodes: Sequence[Node], memory: Memory) -> list[Node]:
     """The nodes that a lesson was learned from: those that say what it quotes, or share most of its words."""
-    if PREFERENCE in memory.tags:
+    evidence = memory.metadata.get("evidence")
+    if evidence == memory.content:
+        # A sentence that was kept as it was said.
         said = " ".join(memory.content.casefold().split())
         stated = [node for node in nodes if " ".join(node.text.casefold().split()) == said]
         stated += [node for node in nodes if node.label is NodeLabel.USER_REQUEST and said in node.text.casefold()]
         return stated[:1]
-    evidence = memory.metadata.get("evidence")
     wanted = frozenset(terms(f"{memory.title} {memory.content} {evidence if isinstance(evidence, str) else ''}"))
     told = [terms(f"{node.text} {node.fields.get('parameter_field', '')}") for node in nodes]
     scored = [(len(wanted.intersection(told[number])), -number, node) for number, node in enumerate(nodes)]

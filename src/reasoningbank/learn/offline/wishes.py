@@ -27,6 +27,8 @@ from reasoningbank.learn.offline.spelling import plain_steps
 from reasoningbank.learn.offline.words import called_tool, clip_line, digest, one_line
 
 PREFERENCE = "preference"
+PROMPTS_HEARD = "prompts_heard"
+"""In the metadata of a session: its prompts went through the hooks, which hear rules by themselves."""
 SHORTEST_WISH_CHARS, LONGEST_WISH_CHARS = 8, 300
 MOST_MESSAGES = 400
 LONGEST_MESSAGE_CHARS = 20_000
@@ -74,7 +76,9 @@ _ABOUT_TODAY = re.compile(
 
 
 def wishes_in(episode: Episode) -> list[Lesson]:
-    """The rules of a session in the order in which they were said; the same one once."""
+    """The rules of a session in the order in which they were said; the same one once. None of one that hooks heard."""
+    if episode.metadata.get(PROMPTS_HEARD):
+        return []
     is_case = is_served(episode.steps)
     found = {
         _key(wish): (wish, corrects)
@@ -144,7 +148,6 @@ def _lesson(wish: str, key: str, *, corrects: bool) -> Lesson:
         evidence=wish,
         kind=PREFERENCE,
         key=key,
-        metadata={"about": "user"} if is_about_the_user(wish) else {},
     )
 
 

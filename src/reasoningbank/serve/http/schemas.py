@@ -22,6 +22,7 @@ from reasoningbank.core.types import (
     EdgeKind,
     JobState,
     Outcome,
+    RuleState,
     RulingKind,
     Scope,
     SignalKind,
@@ -497,6 +498,16 @@ COMPONENTS: dict[str, Schema] = {
     ),
     "Origin": out(
         origin=TEXT, trust=TEXT, memories=COUNT, quarantined=COUNT, approved=COUNT, revoked=FLAG, nodes=COUNT
+    ),
+    "Rule": out(
+        id=TEXT,
+        namespace=TEXT,
+        text=TEXT,
+        state=one_of(RuleState),
+        heard_in=TEXT,
+        created_at=NULL_TEXT,
+        updated_at=NULL_TEXT,
+        revision=COUNT,
     ),
     "Ruling": out(**_RULING),
     "Provenance": out(

@@ -21,8 +21,10 @@ from reasoningbank.graph.graph_entries import walk_subgraph
 from reasoningbank.graph.questions import say_nothing_found
 from reasoningbank.graph.render import citable_name, matched_ids, render_walk
 from reasoningbank.guard.envelope import envelope, for_prompt
+from reasoningbank.guard.hidden import visible
 from reasoningbank.guard.quotes import as_one_line, is_report
 from reasoningbank.learn.jobs import HOST
+from reasoningbank.learn.offline.user_rules import rules_to_tell
 from reasoningbank.recall.links import links_around
 from reasoningbank.serve.mcp import schemas
 from reasoningbank.serve.mcp.caller import Caller, admitted_origin, may, source_of
@@ -181,8 +183,10 @@ def _session(call: ToolCall) -> dict[str, Any]:
             started = call.bank.start_session(
                 _require_argument(call, "task"), speaker=admitted_origin(None, call.caller), **call.only("namespace")
             )
+            rules = rules_to_tell(call.bank.rules.in_force(started.namespace))
             return {
                 "session_id": started.id,
+                **({"the_user_said": [visible(rule.text, markup=False) for rule in rules]} if rules else {}),
                 "message": "Session started. Pass session_id to memory_search, and end the session with its outcome.",
             }
         case "step":

@@ -8,10 +8,14 @@ once and a kill leaves it as it was. Never edit a version that has been released
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from reasoningbank.store.coding import content_hash
+from reasoningbank.store.old_rules import OLD_RULES, RULE_COLUMNS
 from reasoningbank.store.postgres.ddl import (
     BESIDE_THE_TABLES,
+    EVERY_TENANT,
     column_definition,
     create_index,
     create_table,
@@ -28,9 +32,24 @@ class SchemaVersion(NamedTuple):
     before: tuple[str, ...] = ()
     """Statements that run before anything is added."""
     after: tuple[str, ...] = ()
+    fill: Callable[[TimedConnection], None] | None = None
+    """What statements alone cannot do, after them."""
 
 
-VERSIONS = (SchemaVersion("df53010e73e80b0c"), SchemaVersion("a9315e6c9b08a318"))
+def _propose_old_rules(connection: TimedConnection) -> None:
+    names = ", ".join(RULE_COLUMNS)
+    connection.execute(f"SELECT set_config('{EVERY_TENANT}', 'on', true)")
+    for row in connection.execute(OLD_RULES).fetchall():
+        marks = ", ".join(["%s"] * (len(RULE_COLUMNS) + 1))
+        connection.execute(f"INSERT INTO rules ({names}, hash) VALUES ({marks})", (*row, content_hash(row)))
+    connection.execute(
+        "INSERT INTO feed (seq, kind, op, id, tenant, at) SELECT last + row_number() OVER (ORDER BY rules.num), "
+        "'rule', 'add', id, tenant, updated_at FROM rules, last_change() AS last"
+    )
+    connection.execute(f"SELECT set_config('{EVERY_TENANT}', '', true)")
+
+
+VERSIONS = (SchemaVersion("df53010e73e80b0c"), SchemaVersion("07a52312cc235508", fill=_propose_old_rules))
 SCHEMA_VERSION = len(VERSIONS)
 _BANK = """CREATE TABLE IF NOT EXISTS bank (
   only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one), version integer NOT NULL)"""
@@ -63,6 +82,8 @@ def migrate(connection: TimedConnection, version: int) -> None:
     for step in VERSIONS[version:]:
         for statement in step.after:
             connection.execute(statement)
+        if step.fill is not None:
+            step.fill(connection)
     connection.execute(
         "INSERT INTO bank (version) VALUES (%s::int) ON CONFLICT (only_one) DO UPDATE SET version = excluded.version",
         (SCHEMA_VERSION,),

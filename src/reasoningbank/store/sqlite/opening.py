@@ -123,9 +123,11 @@ def bring_up_to_date(connection: apsw.Connection, location: str, *, read_only: b
 
 def _migrate(connection: apsw.Connection, location: str) -> None:
     """Every missing migration and the version number in one transaction: a kill leaves the bank as it was."""
+    from reasoningbank.store.coding import content_hash
     from reasoningbank.store.records.tokens import token_hash
 
     connection.create_scalar_function("token_hash", token_hash, deterministic=True)
+    connection.create_scalar_function("content_hash", lambda *values: content_hash(values), deterministic=True)
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Asked again under the lock: another process may have been first.

@@ -7,6 +7,8 @@ been released; add the next one.
 
 from __future__ import annotations
 
+from reasoningbank.store.old_rules import OLD_RULES, RULE_COLUMNS
+
 APPLICATION_ID = 0x52424E4B  # "RBNK", so that a foreign SQLite file is recognised before it is touched
 
 _MEMORY_COLUMNS = """
@@ -427,10 +429,30 @@ _SESSION_ORIGINS = tuple(
 # A worker that was killed says nothing against its job.
 _LOST_ATTEMPTS = ("ALTER TABLE leases ADD COLUMN lost INTEGER NOT NULL DEFAULT 0",)
 
+# The user's rules are records of their own. What earlier versions took for rules is proposed; its hash needs Python.
+_RULE_NAMES = ", ".join(RULE_COLUMNS)
+_RULES = (
+    """CREATE TABLE rules (
+  num INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  tenant TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  text TEXT NOT NULL,
+  state TEXT NOT NULL,
+  heard_in TEXT NOT NULL,
+  created_at REAL NOT NULL,
+  updated_at REAL NOT NULL,
+  revision INTEGER NOT NULL,
+  hash BLOB NOT NULL)""",
+    "CREATE INDEX rules_by_state ON rules (tenant, state, namespace)",
+    f"INSERT INTO rules ({_RULE_NAMES}, hash) SELECT *, content_hash({_RULE_NAMES}) FROM ({OLD_RULES})",
+    "INSERT INTO feed (kind, op, id, tenant, at) SELECT 'rule', 'add', id, tenant, updated_at FROM rules ORDER BY num",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK, _CREDIT, _CONSOLIDATIONS, _SHORT_MARKS, _ADVICE, _TEAMS,
     _BY_MOMENT, _STAMP, _TOKEN_HASHES, _REVISIONS, _NODES, _SESSION_ORIGINS,
-    _LOST_ATTEMPTS,
+    _LOST_ATTEMPTS, _RULES,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 

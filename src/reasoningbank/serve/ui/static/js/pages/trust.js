@@ -1,4 +1,4 @@
-// Trust: what is held back, who is believed how far, and what was decided about it.
+// Trust: the user's rules, what is held back, who is believed how far, and what was decided about it.
 import { html, useCallback, useEffect, useState } from "../framework.js";
 import { post, useData } from "../api.js";
 import { useLive } from "../live.js";
@@ -26,6 +26,7 @@ export function Page({ me }) {
   return html`<header class="top"><h1>Trust</h1></header>
     <${Trouble} error=${held.error ?? origins.error ?? rulings.error} retry=${reload} />
     <p class="told" role="status">${told}</p>
+    ${me.origin === "user" && html`<${YourRules} decides=${rules} />`}
     <${Section} id="held" title="Held back" twin="/v1/memories?state=quarantined" note="no agent is shown these until you decide">
       ${!suspects ? html`<${Waiting} />` : !suspects.length ? html`<${Nothing}>Nothing waits for your decision.<//>` : html`<ul class="hits">${suspects.map((memory) => html`<li key=${memory.id}>
         <div class="heading"><${MemoryLink} id=${memory.id} title=${memory.title} /><span class="note">from ${memory.origin}, in <bdi>${memory.namespace}</bdi>, <${Ago} at=${memory.created_at} /></span></div>
@@ -50,6 +51,28 @@ export function Page({ me }) {
       ${!rulings.data ? html`<${Waiting} />` : !rulings.data.rulings.length ? html`<${Nothing}>Nobody has decided anything yet.<//>` : html`<${Rulings} rulings=${rulings.data.rulings} rules=${rules} ask=${setAsked} />`}
     <//>
     ${asked && html`<${Rule} ...${asked} done=${done} close=${() => setAsked(null)} />`}`;
+}
+
+// What the user wants done: told to every agent as the user's word, so only the user puts it in force.
+function YourRules({ decides }) {
+  const { data, error, load } = useData("/v1/rules");
+  const [trouble, setTrouble] = useState(null);
+  useLive(["rule"], load);
+  const done = () => (setTrouble(null), load());
+  const decide = (decision, { id }) => post("/v1/rules/decisions", { decision, ids: [id] }).then(done, setTrouble);
+  const add = (event) => {
+    event.preventDefault();
+    const form = event.target;
+    post("/v1/rules", { text: form.elements.rule.value, everywhere: form.elements.everywhere.checked }).then(() => (form.reset(), done()), setTrouble);
+  };
+  const row = (rule, waits) => html`<li key=${rule.id}><div><span dir="auto">${rule.text}</span> <span class="note">${rule.namespace === "user" ? "in every project" : "in this project"}${waits && ", proposed"}, heard in ${rule.heard_in}, <${Ago} at=${rule.updated_at} /></span></div>
+    ${decides && html`<span class="actions">${waits && html`<button type="button" aria-label=${`Keep ${rule.text}`} onClick=${() => decide("keep", rule)}>Keep</button>`}<button type="button" class="danger" aria-label=${`Drop ${rule.text}`} onClick=${() => decide("drop", rule)}>Drop</button></span>`}</li>`;
+  return html`<${Section} id="rules" title="Your rules" twin="/v1/rules" note="told to agents as your word; what is proposed counts for nothing until you keep it">
+    <${Trouble} error=${trouble ?? error} />
+    ${!data ? html`<${Waiting} />` : !data.in_force.length && !data.proposed.length ? html`<${Nothing}>No rules yet.<//>` : html`<ul class="plainrows">${data.proposed.map((rule) => row(rule, true))}${data.in_force.map((rule) => row(rule, false))}</ul>`}
+    ${decides && html`<form class="actions" onSubmit=${add}><label class="unseen" for="rule">A rule</label><input id="rule" name="rule" required maxlength="500" placeholder="Never push to main without asking me." />
+      <label><input type="checkbox" name="everywhere" /> in every project</label><button>Add</button></form>`}
+  <//>`;
 }
 
 // A memory by its title, an origin by its name, and of what was undone, what that was about.

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.stem import stem
 from reasoningbank.core.tokens import count_tokens
-from reasoningbank.core.types import Remembered
+from reasoningbank.core.types import Rule
+from reasoningbank.guard.hidden import visible
 from reasoningbank.learn.offline.wish_words import ANY_WORD, FRAME, LANGUAGES, NEGATIONS, WITHDRAWN
 
+USER_SAID = "The user said:"
 MOST_TOKENS = 200
 """Of all rules that open a session: half of what is said there, so that lessons have room beside them."""
 LEAST_SHARED = 0.5
@@ -25,17 +27,22 @@ _ALTERNATIVES = tuple(
 """Words of which a rule can have one or the other."""
 
 
-def rules_in_force(rules: Sequence[Remembered]) -> list[Remembered]:
-    """The newest first, as many as there is room for."""
-    kept: list[Remembered] = []
+def rules_to_tell(rules: Sequence[Rule], max_tokens: int = MOST_TOKENS) -> list[Rule]:
+    """Of the rules in force, the latest word first, as many as there is room for; none that a later one replaces."""
+    told: list[Rule] = []
     spent = 0
-    # A rule that is said again is revised.
-    for rule in sorted(rules, key=lambda rule: rule.memory.updated_at, reverse=True):
-        cost = count_tokens(rule.content) + 3
-        if spent + cost <= MOST_TOKENS and not any(replaces(newer.content, rule.content) for newer in kept):
-            kept.append(rule)
+    for number, rule in enumerate(rules):
+        cost = count_tokens(rule.text) + 3
+        if spent + cost <= min(max_tokens, MOST_TOKENS) and not any(
+            replaces(later.text, rule.text) for later in rules[:number]
+        ):
+            told.append(rule)
             spent += cost
-    return kept
+    return told
+
+
+def rule_line(rule: Rule) -> str:
+    return f"- {visible(rule.text, markup=False)}"
 
 
 def replaces(newer: str, older: str) -> bool:

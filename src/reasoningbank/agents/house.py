@@ -1,0 +1,34 @@
+"""What a hook event is answered with: its bank, the policy, the namespace, the time, and whose hook it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from reasoningbank.agents.policy import HookPolicy
+from reasoningbank.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from reasoningbank.agents.session_log import Delivery
+    from reasoningbank.bank.bank import Bank
+    from reasoningbank.location import Location
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """Context of a hook event: its bank, the policy, the namespace, the time."""
+
+    location: Location
+    """Of the bank."""
+    bank: Callable[..., Bank | None]
+    """None when there is no bank yet, unless it is to be made (`create=True`)."""
+    policy: HookPolicy
+    namespace: str | None
+    """Instead of the repository's identity."""
+    now: float
+    starts_reader: bool = True
+    """Whether a process may be started from here; a server leaves that to the hooks."""
+    process: int | None = None
+    """The process of the hook; None is this one."""
+    delivery: Delivery | None = None
+    """How what is said here gets to the agent; None where it arrives with the answer."""
