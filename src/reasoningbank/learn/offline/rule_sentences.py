@@ -8,6 +8,8 @@ holds "for now" is over soon. In doubt it is no rule.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.learn.offline.wish_words import (
@@ -23,6 +25,7 @@ from reasoningbank.learn.offline.wish_words import (
     LANGUAGE,
     LASTING,
     LOCAL,
+    MANNER,
     MANNERS,
     NO_HABIT,
     NO_IDIOM,
@@ -34,10 +37,13 @@ from reasoningbank.learn.offline.wish_words import (
     TROUBLE,
 )
 
+SHORTEST_RULE_CHARS, LONGEST_RULE_CHARS = 8, 300
 MOST_WORDS_OF_NO = 6
 _NEVER_BUT = pattern(r"(?!)")
 _POLITE = r"(?:(?:please|pls|plz|kindly|also|just),?\s+)*"
-_START = rf"(?:^|[,;:–—]\s*|\b(?:and|but|then|so)[,\s]+){_POLITE}"
+_BEGIN = r"(?:^|[,;:–—]\s*|\b(?:and|but|then|so)[,\s]+)"
+_START = _BEGIN + _POLITE
+_LATER = rf"(?:(?:next time|in (?:the )?future),?\s+)?{_POLITE}"
 _POINTING = r"(?!(?:the|this|that|these|those|it|i|we|they|he|she|there|my)\b)"
 _ONE = r"(?!(?:the|this|that|these|those|an?|my)\b)"
 _HERE = (
@@ -61,9 +67,12 @@ def _found(text: str) -> re.Pattern[str]:
     return pattern(text, re.IGNORECASE)
 
 
-_ALWAYS = _found(rf"{_START}(?P<rule>(?:(?:always|never)\s+(?:ever\s+)?{_BASE}|only\s+{DONE_ONLY}\b))")
+_ALWAYS = _found(
+    rf"{_BEGIN}(?P<rule>{_LATER}(?:(?:al+w[ay]{{1,2}}s?|alwasy|alwyas|ne?ver|nevr)\s+(?:ever\s+)?{_BASE}"
+    rf"|only\s+{DONE_ONLY}\b))"
+)
 _FORBIDS = _found(
-    rf"{_START}(?P<rule>(?:do not|don['’]?t|refrain from|you (?:must|should|may|can)(?: ?n[o'’]?t|not)"
+    rf"{_BEGIN}(?P<rule>{_LATER}(?:do not|don['’]?t|refrain from|you (?:must|should|may|can)(?: ?n[o'’]?t|not)"
     rf"|nobody (?:may|should))\s+(?!{IDLE_VERBS}\b)(?:{FORBIDDEN_THINGS}\b"
     r"|[a-z-]+\b(?!\s+(?:the|this|that|these|those|an?|my)\b)))"
     r"(?!\s+(?:it|this|that|them|so[.!]*$|care|anything else)\b)"
@@ -77,6 +86,32 @@ _NO = _found(r"^(?:please,?\s+)?no\s+[a-z-]+(?:\s+[a-z-]+)*(?:,?\s+(?:please|eve
 _FINITE = _found(
     r"\b(?:ran|is|are|was|were|found|has|have|had|works?|exists?|matched|happened|changed|left|yet|my|showing|then)\b"
 )
+
+_PASTED = pattern(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*$|^(?: {4,}|\t)\S[^\n]*$", re.DOTALL | re.MULTILINE)
+_SENTENCE = pattern(r"[^.!?\n]+(?:[.!?](?=\S)[^.!?\n]*)*[.!?]*")
+BULLET = pattern(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
+HEADS_RULES = _found(
+    r"\b(?:rules?|conventions?|guidelines?|preferences|remember|from now on|going forward|always|never"
+    r"|please don['’]t|do not)\b[^:\n]{0,40}:\s*$"
+)
+QUOTED = pattern(r"“[^”\n]*”|\"[^\"\n]*\"|(?<!\w)'[^'\n]+'(?!\w)|«[^»\n]*»")
+_OPENING = _found(
+    r"(?:(?:no|nope|wrong|also|and|but|ok|okay|good|great|thanks|thank you|well|oh|hey|hi|actually|one more thing|btw"
+    r"|by the way)\b\s*[,.;:!–-]+\s*|(?:and|but|also|actually)\s+)+"
+)
+_ABOUT_TODAY = _found(r"#[A-Z]{0,3}\d{4,}\b|\b[A-Z]?\d{6,}\b|\bmy (?:order|account|card|address|refund)\b")
+_OF_A_PERSON = _found(
+    rf"\b(?:I|I'm|I'd|me|my|mine|myself|{MANNER}|brief|concise|verbose|terse|polite|emojis?|bullet points?)\b"
+    r"|\bin (?:english|german|french|spanish|italian|portuguese|dutch|chinese|japanese|korean|russian)\b"
+)
+_OF_THE_WORK = _found(
+    r"`|[\w-]+[/\\][\w.-]+|\b\w+_\w+\b|\b\w+\.(?:[a-z]{1,2}|tsx|java|cpp|toml|ya?ml|json|sql|css|html)\b"
+    r"|\b(?:we|our|us|here)\b|\b(?:this|the) (?:repo|project|codebase|package|service|app|file|folder|module|branch)"
+)
+_JOINT = _found(r"(?:\s*;|,|,?\s+(?:and|but))\s+(?=(?:please\s+)?(?:always|never|do not|don['’]?t)\s+\w+\s+\w)")
+"""Where a sentence may hold a second rule: "always run the linter and never push to main"."""
+_FRAME_OF_VERB = _found(r"^(?:(?:please|always|never|ever|do not|don['’]?t|we|you|must|should|only|just)\s+)+")
+_TASK_AND = _found(r".*\w.*(?:\band|\bbut|[,;:–—-])\s*$")
 
 _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     # what is done here
@@ -167,7 +202,8 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     # what holds for every thing of a kind
     (
         _found(
-            rf"^{_POINTING}(?:.*[,;]\s*)?(?:(?:every|all|each|any|no|new)\s+(?:\w+\s+){{0,2}}|(?:\w+\s+)?(?={CRAFT}\b))"
+            rf"^{_POINTING}(?:.*[,;]\s*)?(?:(?:every|all|each|any|no|new)\s+(?:\w+\s+){{0,2}}"
+            rf"|(?:\w+\s+)?(?={CRAFT}\b))"
             rf"{CRAFT}\b[^,;.]{{0,60}}?\b(?:{_NORMAL}|stays?|shall|may not|(?:is|are) (?:always |never |only |not )?"
             r"(?:required|forbidden|mandatory|allowed|optional|in|to be|written|named|kept))\b"
         ),
@@ -210,7 +246,18 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
             rf"|stick (?:to|with) (?:the existing|existing|our)\b|treat .{{1,60}}\bas\b"
             rf"|(?:make|keep|write|give|sign|test) (?:every|each) {CRAFT}\b(?!.* for )"
             rf"|(?:put|keep|place) (?:all |new )*{CRAFT} (?:next to|beside|under|in|into|out of|away from)\b"
-            rf"|(?:keep|update|run|write|add|bump|document)\b.*\b(?:with|for|in|on|after) (?:each|every) {OCCASIONS}\b)"
+            rf"|(?:keep|update|run|write|add|bump|document)\b.*\b(?:with|for|in|on|after) (?:each"
+            rf"|every) {OCCASIONS}\b)"
+        ),
+        _NEVER_BUT,
+    ),
+    # what is allowed, or not asked for, any more
+    (
+        _found(
+            r"\byou(?: (?:can|may)|(?:['’]re| are) (?:allowed|free) to)\b.*\bagain\b"
+            r"|\bit(?:['’]s| is) (?:ok|okay|fine|alright|all right|allowed) (?:again )?to\b.*\bagain\b"
+            r"|\b(?:you (?:do ?n[o'’]t|no longer) (?:need|have) to|no need to)\b(?=.*\b(?:any ?more|no longer)\b)"
+            rf"|\byou no longer (?:need|have) to\b|^{_POLITE}forget (?:about )?(?:the|my|that) (?:\w+ ){{0,3}}rule\b"
         ),
         _NEVER_BUT,
     ),
@@ -221,7 +268,8 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (_found(rf"^{_POLITE}(?:remember|keep in mind|bear in mind)(?::|,| that| to)\s"), IDENTIFIER),
     (
         _found(
-            rf"^{_POLITE}(?:only\s+)?(?:use (?!either|both)|prefer|favou?r|follow|stick (?:to|with)|adopt|treat|respect"
+            rf"^{_POLITE}(?:only\s+)?(?:use (?!either|both)|prefer|favou?r|follow|stick (?:to|with)|adopt|treat"
+            rf"|respect"
             rf"|assume|indent with|keep (?=your|all|every|{CRAFT}\b)|name (?=all|every|{CRAFT}\b)"
             rf"|(?:write|format|sign|document|add|put)(?!.* for ) (?=(?:(?:all|every|your|new)\s+)?{CRAFT}\b))\s*\w+"
         ),
@@ -231,19 +279,92 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
 """How rules are said, and what makes the same words something else."""
 
 
-def rule_in(sentence: str, masked: str, *, corrects: bool) -> str:
+class Sentence(NamedTuple):
+    """A sentence of a user, without the "no" or "also" that opens it."""
+
+    text: str
+    rules: tuple[str, ...]
+    corrects: bool
+
+
+def sentences_in(text: str, *, answered: bool = False) -> Iterator[Sentence]:
+    """Sentences with the rules in each: none, one, or two where each says for itself what is always or never done.
+
+    `answered` says that the agent has spoken before.
+    """
+    is_listed = False
+    for line in text.splitlines():
+        bullet, heads_list = BULLET.match(line), HEADS_RULES.search(line) is not None
+        is_listed = is_listed and (bullet is not None or not line.strip())
+        for words in _SENTENCE.findall(line[bullet.end() :] if bullet else line):
+            sentence = " ".join(words.split())
+            opening = _OPENING.match(sentence)
+            plain = sentence[opening.end() :] if opening else sentence
+            corrects = answered or opening is not None
+            is_read = SHORTEST_RULE_CHARS <= len(plain) <= LONGEST_RULE_CHARS and not _ABOUT_TODAY.search(plain)
+            rules: tuple[str, ...] = ()
+            if is_read and not heads_list:
+                rules = (plain,) if is_listed else _rules_of(plain, corrects=corrects)
+            if plain:
+                yield Sentence(plain, rules, corrects and rules != (sentence,))
+        is_listed = is_listed or heads_list
+
+
+def rules_in(text: str, *, answered: bool) -> Iterator[tuple[str, bool]]:
+    """Rules in the user's words, each with True if it corrects what was done; not from what is plainly pasted."""
+    for sentence in sentences_in(_PASTED.sub("", text), answered=answered):
+        yield from ((rule, sentence.corrects) for rule in sentence.rules)
+
+
+def is_about_the_user(rule: str) -> bool:
+    """True if it says how this person wants to be worked with, whatever the work is; in doubt it is about the work."""
+    return _OF_A_PERSON.search(rule) is not None and _OF_THE_WORK.search(rule) is None
+
+
+def _rules_of(sentence: str, *, corrects: bool) -> tuple[str, ...]:
+    masked = masked_quotes(sentence)
+    joint = None if _CONDITION.match(masked) else _JOINT.search(masked)
+    if joint and _verb(masked[: joint.start()]) != _verb(masked[joint.end() :]):
+        halves = sentence[: joint.start()], sentence[joint.end() :]
+        rules = [_rule_in(half, masked_quotes(half), corrects=corrects) for half in halves]
+        if all(rules):
+            return tuple(rules)
+    rule = _rule_in(sentence, masked, corrects=corrects)
+    return (rule,) if rule else ()
+
+
+def _verb(clause: str) -> str:
+    return _FRAME_OF_VERB.sub("", clause).partition(" ")[0].casefold()
+
+
+def masked_quotes(sentence: str) -> str:
+    """A sentence with its quotations made unreadable, which are not the user's own; each letter keeps its place."""
+    return QUOTED.sub(lambda quoted: f" {'Q' * (len(quoted[0]) - 2)} ", sentence)
+
+
+def _rule_in(sentence: str, masked: str, *, corrects: bool) -> str:
     """The part that is a rule, or "". `masked` is the sentence with what it quotes made unreadable, as long as it is;
     `corrects` says that it answers something the agent did.
     """
-    if LASTING.search(masked) and (not _is_question(masked) or ASKS_YOU.match(masked)):
-        return sentence
+    lasting = LASTING.search(masked)
+    if lasting and (not _is_question(masked) or ASKS_YOU.match(masked)):
+        # What stands before "and from now on" is a task, unless the rule is there.
+        task = _TASK_AND.match(masked[: lasting.start()]) if len(masked[lasting.end() :].split()) > 1 else None
+        return sentence[lasting.start() :] if task and not _is_rule(masked[: lasting.start()]) else sentence
     if _is_question(masked) or LOCAL.search(masked) or REPORTED.search(masked):
         return ""
-    for said in (_ALWAYS.search(masked), _FORBIDS.search(masked)):
-        if said is not None and not _is_of_one_place(masked[said.start("rule") :]):
-            # What stands before it is a condition of the rule, or a task that has nothing to do with it.
-            return sentence if said.start() == 0 or _CONDITION.match(masked) else sentence[said.start("rule") :]
+    for match in (_ALWAYS.search(masked), _FORBIDS.search(masked)):
+        if match is not None and not _is_of_one_place(masked[match.start("rule") :]):
+            # What stands before it is a condition of the rule, its other half ("use yarn, never npm"), or a task that
+            # has nothing to do with it.
+            is_part = match.start() == 0 or _CONDITION.match(masked) or _is_half_of_rule(masked[: match.start("rule")])
+            return sentence if is_part else sentence[match.start("rule") :]
     return sentence if _is_rule(masked) or (corrects and _INSTEAD.search(masked)) else ""
+
+
+def _is_half_of_rule(head: str) -> bool:
+    clause = head.rstrip(" ,;:–—-")
+    return _is_rule(clause) or any(shape.match(clause) for shape in (_ALWAYS, _FORBIDS))
 
 
 def _is_rule(said: str) -> bool:
