@@ -20,6 +20,7 @@ from reasoningbank.learn.offline.heard_rules import heard_rules
 
 FOLDER = Path(__file__).parent
 SETS = {"first": "", "second": "_second"}
+"""Endings of their files: sentences that come in every form, and whole prompts."""
 
 
 class ForeignSentence(NamedTuple):
@@ -35,8 +36,8 @@ class TypedPrompt(NamedTuple):
     rules: tuple[str, ...]
 
 
-def foreign_sentences(name: str) -> list[ForeignSentence]:
-    return [ForeignSentence(*line.split("\t")) for line in _lines(f"foreign{SETS[name]}.txt")]
+def foreign_sentences() -> list[ForeignSentence]:
+    return [ForeignSentence(*line.split("\t")) for line in _lines("foreign.txt")]
 
 
 def typed_prompts(name: str) -> list[TypedPrompt]:
@@ -175,8 +176,12 @@ FIXED: Mapping[str, tuple[str, str]] = {
 
 
 def foreign_prompts(name: str) -> Iterator[tuple[str, str, str]]:
-    """Form, agent and prompt of each sentence in each form."""
-    for number, sentence in enumerate(foreign_sentences(name)):
+    """Form, agent and prompt: of the first set each sentence in each form."""
+    if name == "second":
+        rows = (line.split("\t") for line in _lines("foreign_second.txt"))
+        yield from (("whole prompt", agent, prompt.replace("\\n", "\n").replace("\\t", "\t")) for agent, prompt in rows)
+        return
+    for number, sentence in enumerate(foreign_sentences()):
         for form, (agent, make) in DRAWN.items():
             yield form, agent, make(sentence, random.Random(f"{form} {number}"))
         for form, (agent, template) in FIXED.items():
@@ -186,22 +191,17 @@ def foreign_prompts(name: str) -> Iterator[tuple[str, str, str]]:
 def measure(report: Report, name: str) -> None:
     plain: Counter[str] = Counter()
     proposed: Counter[str] = Counter()
-    sentences, prompts = foreign_sentences(name), list(foreign_prompts(name))
+    prompts = list(foreign_prompts(name))
     for form, agent, prompt in prompts:
         for rule in heard_rules(prompt, agent):
             (plain if rule.is_plain else proposed)[form] += 1
-    report.add(
-        name,
-        f"{len(sentences)} foreign sentences, {len(DRAWN) + len(FIXED)} forms: counted",
-        plain.total(),
-        "rules",
-        limit=0,
-    )
-    report.add(name, f"proposed from these {len(prompts)} prompts", proposed.total(), "rules")
+    report.add(name, f"{len(prompts)} prompts with words of others: counted", plain.total(), "rules", limit=0)
+    report.add(name, "proposed from these prompts", proposed.total(), "rules")
     for form, number in [*plain.most_common(), *proposed.most_common(6)]:
         report.add(name, f"  {form}", number, "rules")
-    bare = sum(any(rule.is_plain for rule in heard_rules(sentence.text, "claude-code")) for sentence in sentences)
-    report.add(name, "alone as the whole prompt, as if typed: counted", bare, "rules")
+    if name == "first":
+        bare = sum(any(rule.is_plain for rule in heard_rules(s.text, "claude-code")) for s in foreign_sentences())
+        report.add(name, "its sentences alone, as if typed: counted", bare, "prompts")
     typed = typed_prompts(name)
     answers = [heard_rules(prompt.prompt, "claude-code") for prompt in typed]
     pairs = list(zip(typed, answers, strict=True))
