@@ -87,7 +87,7 @@ _DOCUMENT = pattern(
     r"|(?:from|to|cc|bcc|subject|date|sent|reply-to|message-id|in-reply-to|von|an|betreff|gesendet):[ \t]"
     r"|on\b[^\n]{0,200}\bwrote:|am\b[^\n]{0,200}\bschrieb|-{2,} ?(?:original|forwarded)|begin forwarded message"
     # diffs, JSON, YAML, tables of settings
-    r"|diff --git |@@ -|index [0-9a-f]{7,}\.\.|commit [0-9a-f]{7,40}\b"
+    r"|diff --git |@@ -|index [0-9a-f]{7,}\.\.|commit [0-9a-f]{7,40}\b|merge (?:branch|pull request|remote)"
     r"|[ \t]*[\[{][ \t]*(?:$|[\"\[{])|[ \t]*\"[\w.$-]+\"[ \t]*:"
     r"|[\w-]+:(?:[ \t]*[|>]?[-+]?[ \t]*)$\n[ \t]+\S|%YAML"
     r")",
@@ -108,6 +108,8 @@ _FOREIGN = pattern(
     r"https?://|www\.|<\w|\w+@\w+\.\w"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
     r"|\[(?:pasted|image|attached|truncated|\.\.\.)|(?:^|\s)@[\w-]+[,:]|\*\*|\[[^\]\n]+\]\("
+    r"|\b(?:below|above|attached|described|pasted|(?:the|this|that|these|those) (?:issue|ticket|e?-?mail|message|log|review"
+    r"|comment|thread|feedback|spec|document|page|article|notes?)s?)\b"
     r"|\b(?:contributors?|maintainers?|reporter|reviewers|contributing|workarounds?|deprecat\w+|changelog entry"
     r"|installation|prerequisites?|documentation says|see (?:the|also|docs)|as of v?\d|we recommend|is recommended"
     r"|recommended (?:to|that|way)|please note|note that|make sure (?:that )?you have|hi (?:all|team|everyone"
@@ -142,14 +144,15 @@ _REQUEST = pattern(
     r"(?:(?:please|pls|plz|kindly|now|then|next|first|also|and|so|ok|okay|hi|hello|hey|claude|codex|gemini|copilot"
     r"|just|great"
     r"|perfect|thanks|thank you|good|nice|yes|yeah|right|cool)[\s,.!:-]+)*"
-    rf"(?:{IMPERATIVES}|fix|implement|refactor|debug|investigate|rename|delete|remove|upgrade|install|deploy"
+    rf"(?:{IMPERATIVES}|fix|implement|refactor|debug|investigate|rename|delete|remove|upgrade|deploy"
     rf"|migrate|port"
-    r"|convert|optimi[sz]e|find|search|change|replace|extract|rewrite|generate|finish|continue|set|turn|enable"
+    r"|convert|optimi[sz]e|find|search|change|replace|extract|rewrite|generate|finish|continue|turn|enable"
     r"|disable|try"
     r"|go|work|clean|revert|undo|help|improve|speed|handle|support|release|publish|get|split|drop|draft|write|prepare"
     r"|(?:can|could|would|will) you|i(?:['’]d| would) like you to|i (?:want|need) you to|let['’]?s"
     r"|let us)\b(?!.*\b(?:but|because|it (?:says|fails|crashes))\b)"
-    r"|(?:hi|hello|hey|thanks|thank you|ok|okay|yes|great|good|perfect|nice|done|no|nope|wrong)(?: \w+)?[\s.!,]*$",
+    r"|(?:hi|hello|hey|thanks|thank you|ok|okay|yes|great|good|perfect|nice|done|no|nope|wrong)(?: \w+)?[\s.!,]*$"
+    r"|(?:that|it|this) works\b|looks good|well done|good job",
     re.IGNORECASE,
 )
 _VAGUE_RULE = pattern(

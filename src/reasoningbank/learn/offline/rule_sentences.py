@@ -43,7 +43,7 @@ _NEVER_BUT = pattern(r"(?!)")
 _POLITE = r"(?:(?:please|pls|plz|kindly|also|just),?\s+)*"
 _BEGIN = r"(?:^|[,;:–—]\s*|\b(?:and|but|then|so)[,\s]+)"
 _START = _BEGIN + _POLITE
-_LATER = rf"(?:(?:next time|in (?:the )?future),?\s+)?{_POLITE}"
+_LATER = rf"(?:(?:next time|in (?:the )?future|by the way|btw),?\s+)?{_POLITE}"
 _POINTING = r"(?!(?:the|this|that|these|those|it|i|we|they|he|she|there|my)\b)"
 _ONE = r"(?!(?:the|this|that|these|those|an?|my)\b)"
 _HERE = (
@@ -68,7 +68,7 @@ def _found(text: str) -> re.Pattern[str]:
 
 
 _ALWAYS = _found(
-    rf"{_BEGIN}(?P<rule>{_LATER}(?:(?:al+w[ay]{{1,2}}s?|alwasy|alwyas|ne?ver|nevr)\s+(?:ever\s+)?{_BASE}"
+    rf"{_BEGIN}(?P<rule>{_LATER}(?:(?:al+w[ay]{{1,2}}s?|alwasy|alwyas|ne?ver|nevr)(?:,?\s+ever,?)?\s+{_BASE}"
     rf"|only\s+{DONE_ONLY}\b))"
 )
 _FORBIDS = _found(
@@ -198,6 +198,13 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     ),
     # what is not to be done
     (_found(rf"^{_POLITE}(?:stop|quit|no more)\s+[a-z]+ing\s+\S+"), IDENTIFIER),
+    (
+        _found(
+            rf"^{_POLITE}(?:stop (?:apologi[sz]|explain|comment|guess|assum|summari[sz])ing"
+            r"|no more (?:\w+ ){0,2}(?:comments?|emojis?|docstrings?|mocks?|todos?|files?|summaries))[.!]*$"
+        ),
+        _NEVER_BUT,
+    ),
     (_found(rf"^{_POLITE}avoid\s+(?!it\b){_ONE}\S+"), IDENTIFIER),
     # what holds for every thing of a kind
     (
@@ -263,6 +270,7 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     ),
     # what is to be done whenever
     (_found(rf"^{_GENERIC_TIME}[^,]*,\s*{_POLITE}{IMPERATIVES}\b"), IDENTIFIER),
+    (_found(rf"^{_GENERIC_TIME}[^,]*\s(?:use|prefer|avoid)\s"), DETERMINED),
     (_found(rf"^(?:if|when|whenever) you (?:need|want|have) [^,]+,\s*{_POLITE}{IMPERATIVES}\b"), IDENTIFIER),
     (_found(rf"^{_POLITE}(?!tell\b){IMPERATIVES}\b.*\s{_GENERIC_TIME}"), IDENTIFIER),
     (_found(rf"^{_POLITE}(?:remember|keep in mind|bear in mind)(?::|,| that| to)\s"), IDENTIFIER),
