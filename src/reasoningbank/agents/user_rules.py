@@ -42,7 +42,7 @@ _CONDITION = _found(
 )
 _FIRST_CONDITION = _found(r"(?:before|after|unless|without|until|when|whenever|if|while|as|since)\b[^,;]*[,;]")
 _LASTING = _found(
-    r"\b(?:from (?:now|today|here) on|going forward|in (?:the )?future|as a rule|at all times|henceforth)\b"
+    r"\s*\b(?:from (?:now|today|here) on|going forward|in (?:the )?future|as a rule|at all times|henceforth)\b"
 )
 _EXCEPTION = _found(r"\b(?:unless|without|until|except|only (?:if|when|after|with))\b")
 _SCOPE = _found(

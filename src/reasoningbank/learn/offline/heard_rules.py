@@ -105,7 +105,7 @@ _OUTPUT = pattern(
 )
 """A line of output, a quotation or code: its paragraph is pasted."""
 _FOREIGN = pattern(
-    r"https?://|www\.|<\w|\w+@\w+\.\w"
+    r"\n[ \t]*\n[ \t]*\n|https?://|www\.|<\w|\w+@\w+\.\w"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
     r"|\[(?:pasted|image|attached|truncated|\.\.\.)|(?:^|\s)@[\w-]+[,:]|\*\*|\[[^\]\n]+\]\("
     r"|\b(?:below|above|attached|described|pasted|(?:the|this|that|these|those) (?:issue|ticket|e?-?mail|message|log|review"
@@ -178,7 +178,8 @@ def heard_rules(prompt: str, agent: str) -> list[HeardRule]:
         return []
     own = _own_words(text)
     sentences = list(sentences_in(own))
-    is_typed = own == text and len(prompt) <= LOOKED_AT_CHARS and _is_typed(text, sentences)
+    # Whoever types ends with Enter, which is no part of the prompt; a pipe or a paste leaves its last line's end.
+    is_typed = own == text and len(prompt) <= LOOKED_AT_CHARS and not prompt.endswith("\n") and _is_typed(text, sentences)
     plain = {
         rule: is_typed and not _VAGUE_RULE.match(rule) and not _is_risky(rule)
         for sentence in sentences
