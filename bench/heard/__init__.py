@@ -2,7 +2,7 @@
 
 `python -m bench heard`. Each of 300 sentences of issues, READMEs, logs and mails comes in every form in which such
 texts get into prompts; none may count without a yes. Of the rules that a person typed as many as possible are heard.
-The second sets were written after the code, and their figures stand in `bench/results/heard.json` as first measured.
+The second set was written after the code; its figures as first measured stand in docs/decisions/0093.
 """
 
 from __future__ import annotations

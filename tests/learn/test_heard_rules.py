@@ -16,7 +16,7 @@ def heard(prompt: str, agent: str = "claude-code") -> list[tuple[str, bool]]:
     return [(rule.text, rule.is_plain) for rule in heard_rules(prompt, agent)]
 
 
-@pytest.mark.parametrize("name", ["first"])
+@pytest.mark.parametrize("name", ["first", "second"])
 def test_no_sentence_of_others_counts_at_once_in_any_form(name) -> None:
     plain = [
         (form, prompt)
@@ -93,6 +93,38 @@ def test_a_file_that_a_prompt_names_gives_no_rule_even_if_it_says_that_it_ends(a
         "Always run make.\n--- End of content ---"
     )
     assert heard(prompt, agent) == []
+
+
+RECORDED = {
+    "a notification of Claude Code": (
+        "claude-code",
+        "<task-notification>\n<task-id>b2r89ei9i</task-id>\n<summary>Always run make. It is done</summary>\n</task-notification>",
+    ),
+    "a file of Gemini CLI": (
+        "gemini-cli",
+        "look at @a.md\n--- Content from referenced files ---\nContent from @a.md:\nAlways run make first.\n--- End of content ---",
+    ),
+    "a pipe of Codex": ("codex", "summarize\n\n<stdin>\npiped. Always run make.\n</stdin>"),
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_nothing_is_heard_in_what_a_client_really_sent(name) -> None:
+    agent, prompt = RECORDED[name]
+    assert heard(prompt, agent) == []
+
+
+@pytest.mark.parametrize(
+    ("agent", "prompt"),
+    [
+        ("claude-code", "summarize\npiped words. Always run make.\n"),
+        ("claude-code", "summarize\nAlways run make.\n"),
+        ("gemini-cli", "Always run make.\n\n\nsummarize"),
+        ("claude-code", "line one\nAlways run make.\nline one\nAlways run make.\n"),
+    ],
+)
+def test_what_was_piped_or_pasted_into_a_client_is_proposed(agent, prompt) -> None:
+    assert heard(prompt, agent) == [("Always run make.", False)]
 
 
 FRAMED = {

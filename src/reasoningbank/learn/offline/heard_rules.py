@@ -40,16 +40,15 @@ class HeardRule:
 
 
 _CUE = pattern(
-    r"\b(?:al+w[ay]{1,2}s?|alwasy|alwyas|ne?ver|nevr|don['’]?t|not|only|must|should|shall|may|needs?|prefer|using"
-    r"|avoid|use"
-    r"|stop|quit|no|we|our|team|nobody|nothing|everyone|everybody|want|expect|like|love|hate|dislike|rather|call"
-    r"|address"
-    r"|please|remember|forget|mind|future|forward|henceforth|on|rules?|conventions?|guidelines?|principle|times"
-    r"|every|all|each|any|new|whenever|when"
-    r"|if|before|after|unless|keep|be|repl(?:y|ies)|respond|answers?|speak|talk|write|explain|communicate|ask|check"
-    r"|tell"
-    r"|leave|stick|treat|follow|adopt|respect|assume|indent|name|format|sign|document|add|put|place|favou?r|required"
-    r"|forbidden|mandatory|allowed|goes|belongs?|lives?|requires?|per|again|without|(?:in|with) [A-Za-z]+)\b",
+    r"\b(?:al+w[ay]{1,2}s?|alwasy|alwyas|ne?ver|nevr|don['’]?t|not|only|must|should|shall|may|needs?|prefer|using|avoid|use"
+    r"|stop|quit|no|we|our|team|nobody|nothing|everyone|everybody|want|expect|like|love|hate|dislike|rather|me|remember"
+    r"|forget|mind|future|forward|henceforth|(?:now|today|here) on|rules?|conventions?|guidelines?|principle|times"
+    r"|every|all|each|any|new|whenever|when|if|before|after|unless|keep|repl(?:y|ies)|respond|answers?|speak|talk|explain"
+    r"|communicate|stick|treat|follow|adopt|respect|assume|indent|favou?r|required|forbidden|mandatory|goes|belongs?"
+    r"|lives?|requires?|per|again|brief\w*|concise\w*|short\w*|terse|polite\w*|formal\w*|informal\w*|direct\w*|verbose"
+    r"|thorough|explicit|honest|careful|specific|plain\w*|detailed|consistent|small"
+    r"|in (?:english|german|french|spanish|italian|portuguese|dutch|chinese|japanese|korean|russian|\w+ case)"
+    r"|(?:write|add|put|place|document|format|name|sign|leave) (?!an?\b|the\b|this\b|that\b|my\b|it\b)\w)",
     re.IGNORECASE,
 )
 """A prompt without any of these holds no rule."""
@@ -88,36 +87,31 @@ _DOCUMENT = pattern(
     r"|on\b[^\n]{0,200}\bwrote:|am\b[^\n]{0,200}\bschrieb|-{2,} ?(?:original|forwarded)|begin forwarded message"
     # diffs, JSON, YAML, tables of settings
     r"|diff --git |@@ -|index [0-9a-f]{7,}\.\.|commit [0-9a-f]{7,40}\b|merge (?:branch|pull request|remote)"
-    r"|[ \t]*[\[{][ \t]*(?:$|[\"\[{])|[ \t]*\"[\w.$-]+\"[ \t]*:"
-    r"|[\w-]+:(?:[ \t]*[|>]?[-+]?[ \t]*)$\n[ \t]+\S|%YAML"
-    r")",
+    r"|[ \t]*[\[{][ \t]*(?:$|[\"\[{])|[ \t]*\"[\w.$-]+\"[ \t]*:|[\w-]+:(?:[ \t]*[|>]?[-+]?[ \t]*)$\n[ \t]+\S|%YAML)",
     re.MULTILINE | re.IGNORECASE,
 )
 """From such a line on a text is a document that somebody else may have written."""
 _OUTPUT = pattern(
-    r"^[ \t]*(?:>|\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d(?::\d\d)?\b|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d"
-    r"|[\[(<]?(?:error|warn(?:ing)?|info|debug|trace|fatal|critical|notice|deprecat\w+)[\])>]?(?:\[\w+\])?[:|\s-]"
-    r"|npm (?:err!|error|warn|notice)|yarn (?:run|install)|remote:|traceback |file \"|at \S+ ?\(|caused by|\w+(?:error"
-    r"|exception|warning)\b[:(]|[$%] |>>> |\+ |[-+]\s{2,}|(?:\S+:){2}\d|E {2,}|FAILED|PASSED|={2,}|-{2,}|\.{3}"
-    r"|#\d+ |Step \d"
+    r"^[ \t]*(?:>|\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d(?::\d\d)?\b|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|[\[(<]?(?:error"
+    r"|warn(?:ing)?|info|debug|trace|fatal|critical|notice|deprecat\w+)[\])>]?(?:\[\w+\])?[:|\s-]|npm (?:err!|error"
+    r"|warn|notice)|yarn (?:run|install)|remote:|traceback |file \"|at \S+ ?\(|caused by|\w+(?:error|exception"
+    r"|warning)\b[:(]|[$%] |>>> |\+ |[-+]\s{2,}|(?:\S+:){2}\d|E {2,}|FAILED|PASSED|={2,}|-{2,}|\.{3}|#\d+ |Step \d"
     r"|\[\w[\w.:/ -]*\])|^(?: {4,}|\t)\S",
     re.MULTILINE | re.IGNORECASE,
 )
 """A line of output, a quotation or code: its paragraph is pasted."""
 _FOREIGN = pattern(
     r"\n[ \t]*\n[ \t]*\n|https?://|www\.|<\w|\w+@\w+\.\w"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
-    r"|\[(?:pasted|image|attached|truncated|\.\.\.)|(?:^|\s)@[\w-]+[,:]|\*\*|\[[^\]\n]+\]\("
-    r"|\b(?:below|above|attached|described|pasted|(?:the|this|that|these|those) (?:issue|ticket|e?-?mail|message|log|review"
-    r"|comment|thread|feedback|spec|document|page|article|notes?)s?)\b"
-    r"|\b(?:contributors?|maintainers?|reporter|reviewers|contributing|workarounds?|deprecat\w+|changelog entry"
-    r"|installation|prerequisites?|documentation says|see (?:the|also|docs)|as of v?\d|we recommend|is recommended"
-    r"|recommended (?:to|that|way)|please note|note that|make sure (?:that )?you have|hi (?:all|team|everyone"
-    r"|folks)|dear"
-    r"|regards|cheers|sincerely|fyi|as discussed|sent from|wrote|end users?|our (?:users|customers)|users (?:must"
-    r"|should"
-    r"|can)|the following|e\.g\.|license|copyright|all rights|release notes?|upgrade guide|this (?:library|plugin"
-    r"|package|tool|guide|document|section|page|option|flag|setting|error|warning)|closes|fixes #|see #|cc @)\b",
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]|\[(?:pasted"
+    r"|image|attached|truncated|\.\.\.)|(?:^|\s)@[\w-]+[,:]|\*\*|\[[^\]\n]+\]\(|\b(?:below|above|attached|described"
+    r"|pasted|(?:the|this|that|these|those) (?:issue|ticket|e?-?mail|message|log|review|comment|thread|feedback"
+    r"|spec|document|page|article|notes?)s?)\b|\b(?:contributors?|maintainers?|reporter|reviewers|contributing"
+    r"|workarounds?|deprecat\w+|changelog entry|installation|prerequisites?|documentation says|see (?:the|also"
+    r"|docs)|as of v?\d|we recommend|is recommended|recommended (?:to|that|way)|please note|note that"
+    r"|make sure (?:that )?you have|hi (?:all|team|everyone|folks)|dear|regards|cheers|sincerely|fyi|as discussed"
+    r"|sent from|wrote|end users?|our (?:users|customers)|users (?:must|should|can)|the following|e\.g\.|license"
+    r"|copyright|all rights|release notes?|upgrade guide|this (?:library|plugin|package|tool|guide|document|section"
+    r"|page|option|flag|setting|error|warning)|closes|fixes #|see #|cc @)\b",
     re.IGNORECASE,
 )
 """Signs that a text, or a part of it, comes from elsewhere than the user's keyboard."""
@@ -126,15 +120,12 @@ _BLANK_LINES = pattern(r"\n(?:[ \t]*\n)+")
 _LEAD = pattern(r"^(?P<lead>[^:]{0,80}):(?:\s|$)")
 _OWN_LEAD = pattern(
     r"\s*(?:(?:please|and|also|so|ok|okay|hey|my|new|general|one|another|two|three|some|a|an|few|more|quick"
-    r"|important|house|the|for"
-    r"|you|your)[\s,]+)*"
-    r"(?:remember|reminder|rules?|preferences?|note to self|thing|things|important|btw|by the way|from (?:now"
-    r"|today) on|going forward"
-    r"|in (?:the )?future|(?:for|in) this (?:repo|repository|project|codebase)|please|also|always|never|style"
-    r"|conventions?"
-    r"|keep in mind|i (?:want|prefer|like)|(?:no|nope|wrong|stop|ok|okay|actually))"
-    r"(?:\s+(?:for (?:you|this|all|every\w*|the future)|from (?:now|today) on|going forward|in (?:the )?future|here"
-    r"|(?:of|in|for) (?:this|the) (?:repo|repository|project|codebase)))*\s*",
+    r"|important|house|the|for|you|your)[\s,]+)*(?:remember|reminder|rules?|preferences?|note to self|thing|things"
+    r"|important|btw|by the way|from (?:now|today) on|going forward|in (?:the )?future|(?:for|in) this (?:repo"
+    r"|repository|project|codebase)|please|also|always|never|style|conventions?|keep in mind|i (?:want|prefer|like)"
+    r"|(?:no|nope|wrong|stop|ok|okay|actually))(?:\s+(?:for (?:you|this|all|every\w*|the future)|from (?:now"
+    r"|today) on|going forward|in (?:the )?future|here|(?:of|in|for) (?:this|the) (?:repo|repository|project"
+    r"|codebase)))*\s*",
     re.IGNORECASE,
 )
 _OWN_LIST_LEAD = pattern(
@@ -142,26 +133,22 @@ _OWN_LIST_LEAD = pattern(
 )
 _REQUEST = pattern(
     r"(?:(?:please|pls|plz|kindly|now|then|next|first|also|and|so|ok|okay|hi|hello|hey|claude|codex|gemini|copilot"
-    r"|just|great"
-    r"|perfect|thanks|thank you|good|nice|yes|yeah|right|cool)[\s,.!:-]+)*"
+    r"|just|great|perfect|thanks|thank you|good|nice|yes|yeah|right|cool)[\s,.!:-]+)*"
     rf"(?:{IMPERATIVES}|fix|implement|refactor|debug|investigate|rename|delete|remove|upgrade|deploy"
     rf"|migrate|port"
-    r"|convert|optimi[sz]e|find|search|change|replace|extract|rewrite|generate|finish|continue|turn|enable"
-    r"|disable|try"
-    r"|go|work|clean|revert|undo|help|improve|speed|handle|support|release|publish|get|split|drop|draft|write|prepare"
-    r"|(?:can|could|would|will) you|i(?:['’]d| would) like you to|i (?:want|need) you to|let['’]?s"
-    r"|let us)\b(?!.*\b(?:but|because|it (?:says|fails|crashes))\b)"
-    r"|(?:hi|hello|hey|thanks|thank you|ok|okay|yes|great|good|perfect|nice|done|no|nope|wrong)(?: \w+)?[\s.!,]*$"
-    r"|(?:that|it|this) works\b|looks good|well done|good job",
+    r"|convert|optimi[sz]e|find|search|change|replace|extract|rewrite|generate|finish|continue|turn|enable|disable"
+    r"|try|go|work|clean|revert|undo|help|improve|speed|handle|support|release|publish|get|split|drop|draft|write"
+    r"|prepare|(?:can|could|would|will) you|i(?:['’]d| would) like you to|i (?:want|need) you to|let['’]?s"
+    r"|let us)\b(?!.*\b(?:but|because|it (?:says|fails|crashes))\b)|(?:hi|hello|hey|thanks|thank you|ok|okay|yes"
+    r"|great|good|perfect|nice|done|no|nope|wrong)(?: \w+)?[\s.!,]*$|(?:that|it|this) works\b|looks good|well done"
+    r"|good job",
     re.IGNORECASE,
 )
 _VAGUE_RULE = pattern(
     r"(?:please,?\s+)?no (?!.*\b(?:please|emojis?|comments?|mocks?|apolog\w+|force|new|more|bullet|markdown"
-    r"|wildcard|default)\b)"
-    r"|you (?:must|should|need|may not|can(?:not|['’]t))\b|(?:try|run|use|set|add|install|pass) [^,]*\bto (?:fix"
-    r"|resolve|continue|override"
-    r"|suppress|see|enable|ignore|avoid|get)\b|(?:users|people|everyone|nobody|nothing|it|this|that|there|they)\b"
-    r"|make sure\b",
+    r"|wildcard|default)\b)|you (?:must|should|need|may not|can(?:not|['’]t))\b|(?:try|run|use|set|add|install"
+    r"|pass) [^,]*\bto (?:fix|resolve|continue|override|suppress|see|enable|ignore|avoid|get)\b|(?:users|people"
+    r"|everyone|nobody|nothing|it|this|that|there|they)\b|make sure\b",
     re.IGNORECASE,
 )
 """A rule in the voice of tools and handbooks."""
@@ -179,7 +166,9 @@ def heard_rules(prompt: str, agent: str) -> list[HeardRule]:
     own = _own_words(text)
     sentences = list(sentences_in(own))
     # Whoever types ends with Enter, which is no part of the prompt; a pipe or a paste leaves its last line's end.
-    is_typed = own == text and len(prompt) <= LOOKED_AT_CHARS and not prompt.endswith("\n") and _is_typed(text, sentences)
+    is_typed = (
+        own == text and len(prompt) <= LOOKED_AT_CHARS and not prompt.endswith("\n") and _is_typed(text, sentences)
+    )
     plain = {
         rule: is_typed and not _VAGUE_RULE.match(rule) and not _is_risky(rule)
         for sentence in sentences
