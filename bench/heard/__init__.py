@@ -2,7 +2,7 @@
 
 `python -m bench heard`. Each of 300 sentences of issues, READMEs, logs and mails comes in every form in which such
 texts get into prompts; none may count without a yes. Of the rules that a person typed as many as possible are heard.
-The second set was written after the code; its figures as first measured stand in docs/decisions/0093.
+The second and third set were written after the code; their figures as first measured stand in docs/decisions/0093.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bench.report import Report
 from reasoningbank.learn.offline.heard_rules import heard_rules
 
 FOLDER = Path(__file__).parent
-SETS = {"first": "", "second": "_second"}
+SETS = {"first": "", "second": "_second", "third": "_third"}
 """Endings of their files: sentences that come in every form, and whole prompts."""
 
 
@@ -181,8 +181,8 @@ FIXED: Mapping[str, tuple[str, str]] = {
 
 def foreign_prompts(name: str) -> Iterator[tuple[str, str, str]]:
     """Form, agent and prompt: of the first set each sentence in each form."""
-    if name == "second":
-        rows = (line.split("\t") for line in _lines("foreign_second.txt"))
+    if name != "first":
+        rows = (line.split("\t") for line in _lines(f"foreign{SETS[name]}.txt"))
         yield from (("whole prompt", agent, prompt.replace("\\n", "\n").replace("\\t", "\t")) for agent, prompt in rows)
         return
     for number, sentence in enumerate(foreign_sentences()):
@@ -220,7 +220,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="bench heard", description="Measure which rules are heard in prompts, and how."
     )
-    parser.add_argument("--set", choices=SETS, help="one of the two sets")
+    parser.add_argument("--set", choices=SETS, help="one of the sets")
     parser.add_argument(
         "--show", action="store_true", help="print each prompt that was heard otherwise than it should be"
     )

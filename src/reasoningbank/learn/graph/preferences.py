@@ -9,7 +9,7 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.learn.graph.sources import sources_in
 from reasoningbank.learn.graph.speech import sentences_in
 from reasoningbank.learn.graph.word_tables import WordTable, any_word, first_named
-from reasoningbank.learn.offline.rule_sentences import LONGEST_RULE_CHARS, rules_in
+from reasoningbank.learn.offline.user_sentences import LONGEST_RULE_CHARS, rules_in
 from reasoningbank.learn.offline.wishes import LONGEST_MESSAGE_CHARS
 
 _OF_ANOTHER = pattern(

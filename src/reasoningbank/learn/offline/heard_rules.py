@@ -8,20 +8,12 @@ and every sentence is a rule or a request; any other is for the user to accept. 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
 from reasoningbank.learn.ingest.injected import IN_ANY_TEXT, IN_MESSAGES, is_program_message
-from reasoningbank.learn.offline.rule_sentences import (
-    BULLET,
-    HEADS_RULES,
-    QUOTED,
-    Sentence,
-    is_about_the_user,
-    masked_quotes,
-    sentences_in,
-)
+from reasoningbank.learn.offline.rule_sentences import QUOTED, masked_quotes
+from reasoningbank.learn.offline.user_sentences import BULLET, HEADS_RULES, Sentence, is_about_the_user, sentences_in
 from reasoningbank.learn.offline.wish_words import IMPERATIVES
 
 LOOKED_AT_CHARS = 20_000
@@ -40,10 +32,14 @@ class HeardRule:
 
 
 _CUE = pattern(
-    r"\b(?:al+w[ay]{1,2}s?|alwasy|alwyas|ne?ver|nevr|don['’]?t|not|only|must|should|shall|may|needs?|prefer|using|avoid|use"
-    r"|stop|quit|no|we|our|team|nobody|nothing|everyone|everybody|want|expect|like|love|hate|dislike|rather|me|remember"
-    r"|forget|mind|future|forward|henceforth|(?:now|today|here) on|rules?|conventions?|guidelines?|principle|times"
-    r"|every|all|each|any|new|whenever|when|if|before|after|unless|keep|repl(?:y|ies)|respond|answers?|speak|talk|explain"
+    r"\b(?:al+w[ay]{1,2}s?|alwasy|alwyas|ne?ver|nevr|don['’]?t|not|only|must|should|shall|may|needs?|prefer|using"
+    r"|avoid|use"
+    r"|stop|quit|no|we|our|team|nobody|nothing|everyone|everybody|want|expect|like|love|hate|dislike|rather|me"
+    r"|remember"
+    r"|forget|mind|future|forward|henceforth|(?:now|today|here) on|next time|rules?|conventions?|guidelines?"
+    r"|principle|times"
+    r"|every|all|each|any|new|whenever|when|if|before|after|unless|keep|repl(?:y|ies)|respond|answers?|speak|talk"
+    r"|explain"
     r"|communicate|stick|treat|follow|adopt|respect|assume|indent|favou?r|required|forbidden|mandatory|goes|belongs?"
     r"|lives?|requires?|per|again|brief\w*|concise\w*|short\w*|terse|polite\w*|formal\w*|informal\w*|direct\w*|verbose"
     r"|thorough|explicit|honest|careful|specific|plain\w*|detailed|consistent|small"
@@ -102,8 +98,10 @@ _OUTPUT = pattern(
 """A line of output, a quotation or code: its paragraph is pasted."""
 _FOREIGN = pattern(
     r"\n[ \t]*\n[ \t]*\n|https?://|www\.|<\w|\w+@\w+\.\w"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]|\[(?:pasted"
-    r"|image|attached|truncated|\.\.\.)|(?:^|\s)@[\w-]+[,:]|\*\*|\[[^\]\n]+\]\(|\b(?:below|above|attached|described"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]|\[(?:pasted"
+    r"|image|attached|truncated|\.\.\.)|(?:^|\s)@[\w-]+[,:]|\*\*|\[[^\]\n]+\]\(|\b(?:summari[sz]e|translate"
+    r"|proofread|rephrase|paraphrase"
+    r"|shorten|below|above|attached|described"
     r"|pasted|(?:the|this|that|these|those) (?:issue|ticket|e?-?mail|message|log|review|comment|thread|feedback"
     r"|spec|document|page|article|notes?)s?)\b|\b(?:contributors?|maintainers?|reporter|reviewers|contributing"
     r"|workarounds?|deprecat\w+|changelog entry|installation|prerequisites?|documentation says|see (?:the|also"
@@ -144,11 +142,17 @@ _REQUEST = pattern(
     r"|good job",
     re.IGNORECASE,
 )
+_BINDS = pattern(
+    r"\s*(?:and|also|but|please|pls|plz|btw|by the way|from (?:now|today) on|going forward|remember|one more thing|oh"
+    r"|in (?:the )?future|next time|ps|p\.s\.)\b",
+    re.IGNORECASE,
+)
+"""How a line goes on with what the same person said."""
 _VAGUE_RULE = pattern(
     r"(?:please,?\s+)?no (?!.*\b(?:please|emojis?|comments?|mocks?|apolog\w+|force|new|more|bullet|markdown"
     r"|wildcard|default)\b)|you (?:must|should|need|may not|can(?:not|['’]t))\b|(?:try|run|use|set|add|install"
     r"|pass) [^,]*\bto (?:fix|resolve|continue|override|suppress|see|enable|ignore|avoid|get)\b|(?:users|people"
-    r"|everyone|nobody|nothing|it|this|that|there|they)\b|make sure\b",
+    r"|everyone|nobody|nothing|it(?!['’]s|\s+is)|this|that|there|they)\b|make sure\b",
     re.IGNORECASE,
 )
 """A rule in the voice of tools and handbooks."""
@@ -169,11 +173,13 @@ def heard_rules(prompt: str, agent: str) -> list[HeardRule]:
     is_typed = (
         own == text and len(prompt) <= LOOKED_AT_CHARS and not prompt.endswith("\n") and _is_typed(text, sentences)
     )
-    plain = {
-        rule: is_typed and not _VAGUE_RULE.match(rule) and not _is_risky(rule)
-        for sentence in sentences
-        for rule in sentence.rules
-    }
+    texts = [rule for sentence in sentences for rule in sentence.rules]
+    if not texts:
+        return []
+    # Loaded only then: few prompts hold a rule.
+    from reasoningbank.guard.risky import risks_of_text
+
+    plain = {rule: is_typed and not _VAGUE_RULE.match(rule) and not risks_of_text(rule) for rule in texts}
     rules = [rule for rule, is_plain in plain.items() if is_plain][:MOST_PLAIN]
     rules += [rule for rule, is_plain in plain.items() if not is_plain][:MOST_PROPOSED]
     return [
@@ -196,12 +202,13 @@ def _own_words(text: str) -> str:
         return text
     paragraphs, follows_lead = [], False
     for paragraph in _BLANK_LINES.split(text):
-        if not follows_lead and _OUTPUT.search(paragraph) is None:
-            lines = list(_lines_before_quotation(paragraph))
-            paragraphs.append("\n".join(lines))
-            follows_lead = bool(lines) and lines[-1] == paragraph.rpartition("\n")[2] and _heads_quotation(lines[-1])
-        else:
+        if follows_lead or _OUTPUT.search(paragraph):
             follows_lead = False
+            continue
+        lines = paragraph.splitlines()
+        lead = next((number for number, line in enumerate(lines) if _heads_quotation(line)), None)
+        paragraphs.append("\n".join(lines if lead is None else lines[: lead + 1]))
+        follows_lead = lead == len(lines) - 1
     return "\n\n".join(paragraphs)
 
 
@@ -216,15 +223,8 @@ def _untagged(text: str) -> str:
     return f"{text[:start]}\n\n{'' if _OPENING_TAG.search(text, end) else text[end:]}"
 
 
-def _lines_before_quotation(paragraph: str) -> Iterator[str]:
-    """Lines up to the first that ends with a colon and heads no rules."""
-    for line in paragraph.splitlines():
-        yield line
-        if _heads_quotation(line):
-            return
-
-
 def _heads_quotation(line: str) -> bool:
+    """True if it ends with a colon and heads no rules of the user."""
     lead = _LEAD_LINE.fullmatch(line)
     return lead is not None and not HEADS_RULES.search(line) and _OWN_LEAD.fullmatch(lead["lead"]) is None
 
@@ -237,23 +237,28 @@ def _is_typed(text: str, sentences: list[Sentence]) -> bool:
         return False
     if _FOREIGN.search(text):
         return False
+    if _has_unbound_rule(lines):
+        return False
     if any(map(BULLET.match, lines)) and not (HEADS_RULES.search(lines[0]) and _OWN_LIST_LEAD.search(lines[0])):
         return False
     return all(map(_is_own_sentence, sentences))
 
 
+def _has_unbound_rule(lines: list[str]) -> bool:
+    """True if a line sets a rule right after one that only asks for something: that may be what the rule was"
+    " copied for.
+    """
+    rules = [any(sentence.rules for sentence in sentences_in(line)) for line in lines]
+    return any(
+        is_rule and not all(rules[:number]) and not _BINDS.match(lines[number]) and not BULLET.match(lines[number])
+        for number, is_rule in enumerate(rules)
+    )
+
+
 def _is_own_sentence(sentence: Sentence) -> bool:
     """True if it is a rule, or a request, and quotes nothing after a colon."""
     lead = _LEAD.match(masked_quotes(sentence.text))
-    if lead and _OWN_LEAD.fullmatch(lead["lead"]) is None:
-        return False
     if lead:
-        return True
+        return _OWN_LEAD.fullmatch(lead["lead"]) is not None
     task = sentence.text[: sentence.text.find(sentence.rules[0])] if sentence.rules else sentence.text
     return not task or _REQUEST.match(task) is not None
-
-
-def _is_risky(rule: str) -> bool:
-    from reasoningbank.guard.risky import risks_of_text
-
-    return bool(risks_of_text(rule))

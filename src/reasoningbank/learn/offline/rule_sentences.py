@@ -8,8 +8,6 @@ holds "for now" is over soon. In doubt it is no rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.learn.offline.wish_words import (
@@ -25,7 +23,6 @@ from reasoningbank.learn.offline.wish_words import (
     LANGUAGE,
     LASTING,
     LOCAL,
-    MANNER,
     MANNERS,
     NO_HABIT,
     NO_IDIOM,
@@ -37,7 +34,6 @@ from reasoningbank.learn.offline.wish_words import (
     TROUBLE,
 )
 
-SHORTEST_RULE_CHARS, LONGEST_RULE_CHARS = 8, 300
 MOST_WORDS_OF_NO = 6
 _NEVER_BUT = pattern(r"(?!)")
 _POLITE = r"(?:(?:please|pls|plz|kindly|also|just),?\s+)*"
@@ -87,27 +83,7 @@ _FINITE = _found(
     r"\b(?:ran|is|are|was|were|found|has|have|had|works?|exists?|matched|happened|changed|left|yet|my|showing|then)\b"
 )
 
-_PASTED = pattern(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*$|^(?: {4,}|\t)\S[^\n]*$", re.DOTALL | re.MULTILINE)
-_SENTENCE = pattern(r"[^.!?\n]+(?:[.!?](?=\S)[^.!?\n]*)*[.!?]*")
-BULLET = pattern(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
-HEADS_RULES = _found(
-    r"\b(?:rules?|conventions?|guidelines?|preferences|remember|from now on|going forward|always|never"
-    r"|please don['’]t|do not)\b[^:\n]{0,40}:\s*$"
-)
 QUOTED = pattern(r"“[^”\n]*”|\"[^\"\n]*\"|(?<!\w)'[^'\n]+'(?!\w)|«[^»\n]*»")
-_OPENING = _found(
-    r"(?:(?:no|nope|wrong|also|and|but|ok|okay|good|great|thanks|thank you|well|oh|hey|hi|actually|one more thing|btw"
-    r"|by the way)\b\s*[,.;:!–-]+\s*|(?:and|but|also|actually)\s+)+"
-)
-_ABOUT_TODAY = _found(r"#[A-Z]{0,3}\d{4,}\b|\b[A-Z]?\d{6,}\b|\bmy (?:order|account|card|address|refund)\b")
-_OF_A_PERSON = _found(
-    rf"\b(?:I|I'm|I'd|me|my|mine|myself|{MANNER}|brief|concise|verbose|terse|polite|emojis?|bullet points?)\b"
-    r"|\bin (?:english|german|french|spanish|italian|portuguese|dutch|chinese|japanese|korean|russian)\b"
-)
-_OF_THE_WORK = _found(
-    r"`|[\w-]+[/\\][\w.-]+|\b\w+_\w+\b|\b\w+\.(?:[a-z]{1,2}|tsx|java|cpp|toml|ya?ml|json|sql|css|html)\b"
-    r"|\b(?:we|our|us|here)\b|\b(?:this|the) (?:repo|project|codebase|package|service|app|file|folder|module|branch)"
-)
 _JOINT = _found(r"(?:\s*;|,|,?\s+(?:and|but))\s+(?=(?:please\s+)?(?:always|never|do not|don['’]?t)\s+\w+\s+\w)")
 """Where a sentence may hold a second rule: "always run the linter and never push to main"."""
 _FRAME_OF_VERB = _found(r"^(?:(?:please|always|never|ever|do not|don['’]?t|we|you|must|should|only|just)\s+)+")
@@ -211,7 +187,8 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
         _found(
             rf"^{_POINTING}(?:.*[,;]\s*)?(?:(?:every|all|each|any|no|new)\s+(?:\w+\s+){{0,2}}"
             rf"|(?:\w+\s+)?(?={CRAFT}\b))"
-            rf"{CRAFT}\b[^,;.]{{0,60}}?\b(?:{_NORMAL}|stays?|shall|may not|(?:is|are) (?:always |never |only |not )?"
+            rf"{CRAFT}\b(?!\s+(?:the|this|that|these|an?|my|it)\b)[^,;.]{{0,60}}?\b(?:{_NORMAL}|stays?|shall"
+            rf"|may not|(?:is|are) (?:always |never |only |not )?"
             r"(?:required|forbidden|mandatory|allowed|optional|in|to be|written|named|kept))\b"
         ),
         _found(r"\b(?:who|whose)\b"),
@@ -271,6 +248,15 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     # what is to be done whenever
     (_found(rf"^{_GENERIC_TIME}[^,]*,\s*{_POLITE}{IMPERATIVES}\b"), IDENTIFIER),
     (_found(rf"^{_GENERIC_TIME}[^,]*\s(?:use|prefer|avoid)\s"), DETERMINED),
+    (
+        _found(
+            rf"^next time,?\s+{_POLITE}{IMPERATIVES}\b"
+            rf"|^{_POLITE}(?:use|prefer)\b.*\b(?:instead of|rather than) [a-z]+ing\b"
+            rf"|^{_POLITE}keep (?:the |your )?[a-z]+ (?:up to date|in sync|sorted)\b"
+            rf"|^{_POLITE}(?:write|keep|format) (?:all |your )?{CRAFT} in (?:the )?\w+[.!]*$"
+        ),
+        _NEVER_BUT,
+    ),
     (_found(rf"^(?:if|when|whenever) you (?:need|want|have) [^,]+,\s*{_POLITE}{IMPERATIVES}\b"), IDENTIFIER),
     (_found(rf"^{_POLITE}(?!tell\b){IMPERATIVES}\b.*\s{_GENERIC_TIME}"), IDENTIFIER),
     (_found(rf"^{_POLITE}(?:remember|keep in mind|bear in mind)(?::|,| that| to)\s"), IDENTIFIER),
@@ -287,49 +273,8 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
 """How rules are said, and what makes the same words something else."""
 
 
-class Sentence(NamedTuple):
-    """A sentence of a user, without the "no" or "also" that opens it."""
-
-    text: str
-    rules: tuple[str, ...]
-    corrects: bool
-
-
-def sentences_in(text: str, *, answered: bool = False) -> Iterator[Sentence]:
-    """Sentences with the rules in each: none, one, or two where each says for itself what is always or never done.
-
-    `answered` says that the agent has spoken before.
-    """
-    is_listed = False
-    for line in text.splitlines():
-        bullet, heads_list = BULLET.match(line), HEADS_RULES.search(line) is not None
-        is_listed = is_listed and (bullet is not None or not line.strip())
-        for words in _SENTENCE.findall(line[bullet.end() :] if bullet else line):
-            sentence = " ".join(words.split())
-            opening = _OPENING.match(sentence)
-            plain = sentence[opening.end() :] if opening else sentence
-            corrects = answered or opening is not None
-            is_read = SHORTEST_RULE_CHARS <= len(plain) <= LONGEST_RULE_CHARS and not _ABOUT_TODAY.search(plain)
-            rules: tuple[str, ...] = ()
-            if is_read and not heads_list:
-                rules = (plain,) if is_listed else _rules_of(plain, corrects=corrects)
-            if plain:
-                yield Sentence(plain, rules, corrects and rules != (sentence,))
-        is_listed = is_listed or heads_list
-
-
-def rules_in(text: str, *, answered: bool) -> Iterator[tuple[str, bool]]:
-    """Rules in the user's words, each with True if it corrects what was done; not from what is plainly pasted."""
-    for sentence in sentences_in(_PASTED.sub("", text), answered=answered):
-        yield from ((rule, sentence.corrects) for rule in sentence.rules)
-
-
-def is_about_the_user(rule: str) -> bool:
-    """True if it says how this person wants to be worked with, whatever the work is; in doubt it is about the work."""
-    return _OF_A_PERSON.search(rule) is not None and _OF_THE_WORK.search(rule) is None
-
-
-def _rules_of(sentence: str, *, corrects: bool) -> tuple[str, ...]:
+def rules_of(sentence: str, *, corrects: bool) -> tuple[str, ...]:
+    """Rules of a sentence: none, one, or two where each says for itself what is always or never done."""
     masked = masked_quotes(sentence)
     joint = None if _CONDITION.match(masked) else _JOINT.search(masked)
     if joint and _verb(masked[: joint.start()]) != _verb(masked[joint.end() :]):

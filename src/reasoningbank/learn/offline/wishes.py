@@ -22,8 +22,8 @@ from reasoningbank.core.learning import (
 from reasoningbank.core.types import Outcome
 from reasoningbank.learn.offline.edits import edits_in
 from reasoningbank.learn.offline.lookups import is_lookup
-from reasoningbank.learn.offline.rule_sentences import is_about_the_user, rules_in
 from reasoningbank.learn.offline.spelling import plain_steps
+from reasoningbank.learn.offline.user_sentences import is_about_the_user, rules_in
 from reasoningbank.learn.offline.wish_words import MANNER
 from reasoningbank.learn.offline.words import called_tool, clip_line, digest
 
