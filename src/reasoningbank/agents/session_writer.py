@@ -26,7 +26,6 @@ from reasoningbank.learn import sessions
 from reasoningbank.learn.evidence import advice_at
 from reasoningbank.learn.import_session import records_of
 from reasoningbank.learn.ingest.text import digest_of
-from reasoningbank.learn.offline.wishes import PROMPTS_HEARD
 from reasoningbank.learn.queue import enqueue
 from reasoningbank.ports import Writer
 
@@ -56,9 +55,9 @@ def keep(context: BankContext, task: Task, *, eager: bool, captured: bool) -> st
 
     `captured` is what our hooks saw happen; a session of which others have told a part is an agent's.
     """
-    episode = replace(task.episode, metadata={**task.episode.metadata, PROMPTS_HEARD: True})
-    coming, told = records_of(context, episode, episode.source or digest_of(episode.task))
-    origin = f"{HOOK}:{episode.agent}" if captured else AGENT
+    name = task.episode.source or digest_of(task.episode.task)
+    coming, told = records_of(context, task.episode, name)
+    origin = f"{HOOK}:{task.episode.agent}" if captured else AGENT
     running = replace(coming, outcome=None, ended_at=None, origin=origin)
 
     def change(writer: Writer) -> None:

@@ -90,9 +90,9 @@ def settle(claims: ImportTrust, there: Record, coming: Record) -> Record:
     if isinstance(there, Rule) or (claims.restore and there == _as_witnessed(there, coming)):
         # It is here as the user or our own hooks left it: then a file says no more than they did.
         return there
-    if claims.restore:
-        return coming
     match there, coming:
+        case _ if claims.restore:
+            return coming
         case Trajectory(), Trajectory():
             return replace(coming, origin=there.origin, metadata=_with_origin_of(there, coming))
         case ((Node() | Edge()), (Node() | Edge())):

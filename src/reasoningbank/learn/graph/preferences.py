@@ -9,7 +9,8 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.learn.graph.sources import sources_in
 from reasoningbank.learn.graph.speech import sentences_in
 from reasoningbank.learn.graph.word_tables import WordTable, any_word, first_named
-from reasoningbank.learn.offline.wishes import LONGEST_MESSAGE_CHARS, LONGEST_WISH_CHARS, rules_in
+from reasoningbank.learn.offline.user_sentences import LONGEST_RULE_CHARS, rules_in
+from reasoningbank.learn.offline.wishes import LONGEST_MESSAGE_CHARS
 
 _OF_ANOTHER = pattern(
     r"(?:^|\b(?i:that|since|because|and|but|remember|note)\b[,:]?\s+(?:that\s+)?)(?P<rule>(?:(?:[Tt]he|[Oo]ur|[Mm]y)\s+)?"
@@ -112,7 +113,7 @@ def preferences_in(text: str, *, answered: bool) -> Iterator[str]:
         return
     found = [rule for rule, _ in rules_in(text, answered=answered) if _LASTS.search(rule) or not _is_of_this_case(rule)]
     for sentence in sentences_in(text):
-        if len(sentence) <= LONGEST_WISH_CHARS and "?" not in sentence:
+        if len(sentence) <= LONGEST_RULE_CHARS and "?" not in sentence:
             match = _OF_ANOTHER.search(sentence)
             stated = match["rule"] if match else sentence if _OWN.search(sentence) else None
             if stated and not any(stated in known or known in stated for known in found):

@@ -7,7 +7,6 @@ user asks for is an episode of its own; what only corrects it or says "go on" be
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -31,9 +30,6 @@ AGENT = "claude-code"
 _QUIET_TOOLS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite")
 """What these return is text that was asked for; an error in it is not theirs."""
 _INTERRUPTED = "[Request interrupted"
-_NOT_SAID = re.compile(
-    r"\s*(?:<(?:command-|local-command|bash-|user-prompt-submit-hook)|\[Request interrupted|Caveat: )"
-)
 _PASSED_OVER = ("isSidechain", "isMeta", "isCompactSummary", "isVirtual", "isVisibleInTranscriptOnly", "wakeupSource")
 _BY_PERSONS = {
     "promptSource": ("typed", "queued", "suggestion_accepted", "sdk"),
@@ -106,8 +102,7 @@ def prompt_of(turn: Mapping[str, Any]) -> str:
     """What the user said in person, or nothing."""
     if turn.get("type") != "user" or not isinstance(turn.get("message"), Mapping) or is_by_program(turn):
         return ""
-    text = own_words_out(plain(turn["message"].get("content")))
-    return "" if _NOT_SAID.match(text) else text
+    return own_words_out(plain(turn["message"].get("content")))
 
 
 def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str) -> Episode | None:
@@ -119,9 +114,10 @@ def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str)
     interrupted = calls_then = 0
     for turn in turns:
         content = turn["message"].get("content")
-        text = "" if is_by_program(turn) else words_of(turn["type"], plain(content))
-        interrupted += turn["type"] == "user" and text.startswith(_INTERRUPTED)
-        if text and not _NOT_SAID.match(text):
+        message = "" if is_by_program(turn) else plain(content)
+        interrupted += turn["type"] == "user" and injected_out(message).startswith(_INTERRUPTED)
+        text = words_of(turn["type"], message)
+        if text:
             said.append({"role": turn["type"], "content": text})
             if turn["type"] == "user":
                 first, calls_then = first or turn, len(calls)

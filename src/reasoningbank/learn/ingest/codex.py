@@ -33,9 +33,6 @@ AGENT = "codex"
 _TYPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
-_NOT_SAID = re.compile(
-    r"\s*<(?:environment_context|user_instructions|permissions|turn_aborted|subagent_notification|ENVIRONMENT)"
-)
 _PIPE = re.compile(r"(?<!\|)\|(?!\|)")
 _WAITS = "write_stdin"
 """The tool that reads on from a command that is still running, and may send it something."""
@@ -89,12 +86,10 @@ def prompt_of(item: Mapping[str, Any]) -> str:
     if item.get("type") == "response_item" and payload.get("type") == "message" and payload.get("role") == "user":
         if _is_by_program(payload):
             return ""
-        text = own_words_out(plain(payload.get("content")))
-    elif item.get("type") == "event_msg" and payload.get("type") == "user_message":
-        text = own_words_out(plain(payload.get("message")))
-    else:
-        return ""
-    return "" if _NOT_SAID.match(text) else text
+        return own_words_out(plain(payload.get("content")))
+    if item.get("type") == "event_msg" and payload.get("type") == "user_message":
+        return own_words_out(plain(payload.get("message")))
+    return ""
 
 
 def _is_by_program(payload: Mapping[str, Any]) -> bool:
@@ -160,7 +155,7 @@ def _take_item(
     kind = payload.get("type")
     if kind == "message" and payload.get("role") in ("user", "assistant") and not _is_by_program(payload):
         text = words_of(str(payload["role"]), plain(payload.get("content")))
-        if text and not _NOT_SAID.match(text):
+        if text:
             said.append({"role": str(payload["role"]), "content": text})
     elif kind in _CALLS:
         tool = str(payload.get("name") or "shell")
@@ -173,7 +168,7 @@ def _take_item(
 def _take_event(payload: Mapping[str, Any], heard: list[dict[str, str]]) -> None:
     role = {"user_message": "user", "agent_message": "assistant"}.get(str(payload.get("type")))
     text = words_of(role or "", plain(payload.get("message")))
-    if role and text and not _NOT_SAID.match(text):
+    if role and text:
         heard.append({"role": role, "content": text})
 
 

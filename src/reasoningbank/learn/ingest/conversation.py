@@ -22,12 +22,6 @@ _GREETING = pattern(
     r"(?: there| all| everyone| claude| assistant)?[\s,.!?:)👋-]*",
     re.IGNORECASE,
 )
-_NOT_SAID = pattern(
-    r"\s*(?:<(?:environment_context|user_instructions|permissions|turn_aborted|command-|local-command|bash-|tool_response"
-    r"|user-prompt-submit-hook|task-notification)|\[Request interrupted|Caveat: |# AGENTS\.md instructions)",
-    re.IGNORECASE,
-)
-"""How programs begin what they say in the user's name."""
 _FRAMED = pattern(
     r"<(pr_description|issue_description|problem_statement|issue|task|user_query|user_request)>\s*(.+?)\s*</\1>"
     r"|^ISSUE:\s*\n(.+?)^INSTRUCTIONS:",
@@ -79,7 +73,7 @@ class Conversation:
     def say(self, role: str, text: str) -> None:
         """What the user or the agent said; words of others are passed over."""
         words = words_of(role, text)
-        if words and role in ("user", "assistant") and not (role == "user" and _NOT_SAID.match(words)):
+        if words and role in ("user", "assistant"):
             self.messages.append({"role": role, "content": words})
             self._calls_before.append(self._calls_made)
 

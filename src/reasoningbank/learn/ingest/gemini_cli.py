@@ -17,7 +17,6 @@ from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 AGENT = "gemini-cli"
 _QUIET_TOOLS = ("read_file", "read_many_files", "list_directory", "glob", "search_file_content", "grep_search")
-_NOT_SAID = ("<session_context>", "<state_snapshot>", "This is the Gemini CLI.")
 _CANCELLED = "cancelled"
 
 
@@ -54,8 +53,7 @@ def prompt_of(record: Mapping[str, Any]) -> str:
     """What the user said in person, or nothing."""
     if record.get("type") != "user":
         return ""
-    text = own_words_out(plain(record.get("content")))
-    return "" if text.startswith(_NOT_SAID) else text
+    return own_words_out(plain(record.get("content")))
 
 
 def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str) -> Episode | None:

@@ -16,6 +16,7 @@ from typing import Any
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.patterns import pattern
+from reasoningbank.learn.ingest.injected import ATTACHED_FILES, IN_ANY_TEXT, IN_MESSAGES, between, is_program_message
 from reasoningbank.recall.render import EARLIER_HEADINGS, HEADING
 
 HELD_BACK = "Held back once"
@@ -33,14 +34,12 @@ _HEADINGS = (HEADING, *EARLIER_HEADINGS)
 _SHELLS = ("bash", "sh", "zsh", "powershell", "pwsh", "cmd")
 _OWN_TOOL = pattern(r"(?:^|_)reasoningbank|(?:^|__)memory_(?:search|record|feedback|outcome|get|consolidate)$")
 _OWN_COMMAND = pattern(r"\s*(?:\S*/)?(?:reasoningbank|rbank)\s")
-# Some agents write the marks of what a hook says as `&lt;reasoningbank&gt;`.
 _INJECTED = pattern(
-    r"(?:<|&lt;)(system-reminder|system_reminder|hook_context|task-notification|reasoningbank|reasoningbank-memory)\b"
-    r"[^>]*?(?:>|&gt;).*?(?:<|&lt;)/\1(?:>|&gt;)"
-    rf"|(?:{'|'.join(map(re.escape, _HEADINGS))})(?:\s*\n\[[A-Z ]+\][^\n]*(?:\n(?!\s*\n)[^\n]*)*)*",
+    between(IN_ANY_TEXT)
+    + rf"|(?:{'|'.join(map(re.escape, _HEADINGS))})(?:\s*\n\[[A-Z ]+\][^\n]*(?:\n(?!\s*\n)[^\n]*)*)*",
     re.DOTALL,
 )
-
+_INJECTED_IN_MESSAGES = pattern(rf"{between(IN_MESSAGES)}|{ATTACHED_FILES}", re.DOTALL | re.MULTILINE)
 _REFUSED = pattern(
     r"\s*(?:Tool execution blocked|Denied by preToolUse hook|\w+(?: call)? blocked by PreToolUse hook"
     r"|(?:Hook )?PreToolUse:\S+ (?:hook )?(?:error|denied))\b"
@@ -111,8 +110,14 @@ def _block_text(block: object) -> str:
 
 
 def own_words_out(text: str) -> str:
-    """What the user typed: without what is private, and what this bank or the program around the agent put in."""
-    return injected_out(_PRIVATE.sub("", text) if "<" in text else text)
+    """Words that the user typed: without what is private, and what this bank or the program around the agent put"
+    " in.
+    """
+    if is_program_message(text):
+        return ""
+    if "<" in text or "--- Content" in text:
+        text = _INJECTED_IN_MESSAGES.sub("", _PRIVATE.sub("", text))
+    return injected_out(text)
 
 
 def injected_out(text: str) -> str:

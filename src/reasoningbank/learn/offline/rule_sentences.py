@@ -37,7 +37,9 @@ from reasoningbank.learn.offline.wish_words import (
 MOST_WORDS_OF_NO = 6
 _NEVER_BUT = pattern(r"(?!)")
 _POLITE = r"(?:(?:please|pls|plz|kindly|also|just),?\s+)*"
-_START = rf"(?:^|[,;:–—]\s*|\b(?:and|but|then|so)[,\s]+){_POLITE}"
+_BEGIN = r"(?:^|[,;:–—]\s*|\b(?:and|but|then|so)[,\s]+)"
+_START = _BEGIN + _POLITE
+_LATER = rf"(?:(?:next time|in (?:the )?future|by the way|btw),?\s+)?{_POLITE}"
 _POINTING = r"(?!(?:the|this|that|these|those|it|i|we|they|he|she|there|my)\b)"
 _ONE = r"(?!(?:the|this|that|these|those|an?|my)\b)"
 _HERE = (
@@ -61,9 +63,12 @@ def _found(text: str) -> re.Pattern[str]:
     return pattern(text, re.IGNORECASE)
 
 
-_ALWAYS = _found(rf"{_START}(?P<rule>(?:(?:always|never)\s+(?:ever\s+)?{_BASE}|only\s+{DONE_ONLY}\b))")
+_ALWAYS = _found(
+    rf"{_BEGIN}(?P<rule>{_LATER}(?:(?:al+w[ay]{{1,2}}s?|alwasy|alwyas|ne?ver|nevr)(?:,?\s+ever,?)?\s+{_BASE}"
+    rf"|only\s+{DONE_ONLY}\b))"
+)
 _FORBIDS = _found(
-    rf"{_START}(?P<rule>(?:do not|don['’]?t|refrain from|you (?:must|should|may|can)(?: ?n[o'’]?t|not)"
+    rf"{_BEGIN}(?P<rule>{_LATER}(?:do not|don['’]?t|refrain from|you (?:must|should|may|can)(?: ?n[o'’]?t|not)"
     rf"|nobody (?:may|should))\s+(?!{IDLE_VERBS}\b)(?:{FORBIDDEN_THINGS}\b"
     r"|[a-z-]+\b(?!\s+(?:the|this|that|these|those|an?|my)\b)))"
     r"(?!\s+(?:it|this|that|them|so[.!]*$|care|anything else)\b)"
@@ -77,6 +82,12 @@ _NO = _found(r"^(?:please,?\s+)?no\s+[a-z-]+(?:\s+[a-z-]+)*(?:,?\s+(?:please|eve
 _FINITE = _found(
     r"\b(?:ran|is|are|was|were|found|has|have|had|works?|exists?|matched|happened|changed|left|yet|my|showing|then)\b"
 )
+
+QUOTED = pattern(r"“[^”\n]*”|\"[^\"\n]*\"|(?<!\w)'[^'\n]+'(?!\w)|«[^»\n]*»")
+_JOINT = _found(r"(?:\s*;|,|,?\s+(?:and|but))\s+(?=(?:please\s+)?(?:always|never|do not|don['’]?t)\s+\w+\s+\w)")
+"""Where a sentence may hold a second rule: "always run the linter and never push to main"."""
+_FRAME_OF_VERB = _found(r"^(?:(?:please|always|never|ever|do not|don['’]?t|we|you|must|should|only|just)\s+)+")
+_TASK_AND = _found(r".*\w.*(?:\band|\bbut|[,;:–—-])\s*$")
 
 _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     # what is done here
@@ -163,12 +174,21 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     ),
     # what is not to be done
     (_found(rf"^{_POLITE}(?:stop|quit|no more)\s+[a-z]+ing\s+\S+"), IDENTIFIER),
+    (
+        _found(
+            rf"^{_POLITE}(?:stop (?:apologi[sz]|explain|comment|guess|assum|summari[sz])ing"
+            r"|no more (?:\w+ ){0,2}(?:comments?|emojis?|docstrings?|mocks?|todos?|files?|summaries))[.!]*$"
+        ),
+        _NEVER_BUT,
+    ),
     (_found(rf"^{_POLITE}avoid\s+(?!it\b){_ONE}\S+"), IDENTIFIER),
     # what holds for every thing of a kind
     (
         _found(
-            rf"^{_POINTING}(?:.*[,;]\s*)?(?:(?:every|all|each|any|no|new)\s+(?:\w+\s+){{0,2}}|(?:\w+\s+)?(?={CRAFT}\b))"
-            rf"{CRAFT}\b[^,;.]{{0,60}}?\b(?:{_NORMAL}|stays?|shall|may not|(?:is|are) (?:always |never |only |not )?"
+            rf"^{_POINTING}(?:.*[,;]\s*)?(?:(?:every|all|each|any|no|new)\s+(?:\w+\s+){{0,2}}"
+            rf"|(?:\w+\s+)?(?={CRAFT}\b))"
+            rf"{CRAFT}\b(?!\s+(?:the|this|that|these|an?|my|it)\b)[^,;.]{{0,60}}?\b(?:{_NORMAL}|stays?|shall"
+            rf"|may not|(?:is|are) (?:always |never |only |not )?"
             r"(?:required|forbidden|mandatory|allowed|optional|in|to be|written|named|kept))\b"
         ),
         _found(r"\b(?:who|whose)\b"),
@@ -210,18 +230,40 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
             rf"|stick (?:to|with) (?:the existing|existing|our)\b|treat .{{1,60}}\bas\b"
             rf"|(?:make|keep|write|give|sign|test) (?:every|each) {CRAFT}\b(?!.* for )"
             rf"|(?:put|keep|place) (?:all |new )*{CRAFT} (?:next to|beside|under|in|into|out of|away from)\b"
-            rf"|(?:keep|update|run|write|add|bump|document)\b.*\b(?:with|for|in|on|after) (?:each|every) {OCCASIONS}\b)"
+            rf"|(?:keep|update|run|write|add|bump|document)\b.*\b(?:with|for|in|on|after) (?:each"
+            rf"|every) {OCCASIONS}\b)"
+        ),
+        _NEVER_BUT,
+    ),
+    # what is allowed, or not asked for, any more
+    (
+        _found(
+            r"\byou(?: (?:can|may)|(?:['’]re| are) (?:allowed|free) to)\b.*\bagain\b"
+            r"|\bit(?:['’]s| is) (?:ok|okay|fine|alright|all right|allowed) (?:again )?to\b.*\bagain\b"
+            r"|\b(?:you (?:do ?n[o'’]t|no longer) (?:need|have) to|no need to)\b(?=.*\b(?:any ?more|no longer)\b)"
+            rf"|\byou no longer (?:need|have) to\b|^{_POLITE}forget (?:about )?(?:the|my|that) (?:\w+ ){{0,3}}rule\b"
         ),
         _NEVER_BUT,
     ),
     # what is to be done whenever
     (_found(rf"^{_GENERIC_TIME}[^,]*,\s*{_POLITE}{IMPERATIVES}\b"), IDENTIFIER),
+    (_found(rf"^{_GENERIC_TIME}[^,]*\s(?:use|prefer|avoid)\s"), DETERMINED),
+    (
+        _found(
+            rf"^next time,?\s+{_POLITE}{IMPERATIVES}\b"
+            rf"|^{_POLITE}(?:use|prefer)\b.*\b(?:instead of|rather than) [a-z]+ing\b"
+            rf"|^{_POLITE}keep (?:the |your )?[a-z]+ (?:up to date|in sync|sorted)\b"
+            rf"|^{_POLITE}(?:write|keep|format) (?:all |your )?{CRAFT} in (?:the )?\w+[.!]*$"
+        ),
+        _NEVER_BUT,
+    ),
     (_found(rf"^(?:if|when|whenever) you (?:need|want|have) [^,]+,\s*{_POLITE}{IMPERATIVES}\b"), IDENTIFIER),
     (_found(rf"^{_POLITE}(?!tell\b){IMPERATIVES}\b.*\s{_GENERIC_TIME}"), IDENTIFIER),
     (_found(rf"^{_POLITE}(?:remember|keep in mind|bear in mind)(?::|,| that| to)\s"), IDENTIFIER),
     (
         _found(
-            rf"^{_POLITE}(?:only\s+)?(?:use (?!either|both)|prefer|favou?r|follow|stick (?:to|with)|adopt|treat|respect"
+            rf"^{_POLITE}(?:only\s+)?(?:use (?!either|both)|prefer|favou?r|follow|stick (?:to|with)|adopt|treat"
+            rf"|respect"
             rf"|assume|indent with|keep (?=your|all|every|{CRAFT}\b)|name (?=all|every|{CRAFT}\b)"
             rf"|(?:write|format|sign|document|add|put)(?!.* for ) (?=(?:(?:all|every|your|new)\s+)?{CRAFT}\b))\s*\w+"
         ),
@@ -231,19 +273,51 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
 """How rules are said, and what makes the same words something else."""
 
 
-def rule_in(sentence: str, masked: str, *, corrects: bool) -> str:
+def rules_of(sentence: str, *, corrects: bool) -> tuple[str, ...]:
+    """Rules of a sentence: none, one, or two where each says for itself what is always or never done."""
+    masked = masked_quotes(sentence)
+    joint = None if _CONDITION.match(masked) else _JOINT.search(masked)
+    if joint and _verb(masked[: joint.start()]) != _verb(masked[joint.end() :]):
+        halves = sentence[: joint.start()], sentence[joint.end() :]
+        rules = [_rule_in(half, masked_quotes(half), corrects=corrects) for half in halves]
+        if all(rules):
+            return tuple(rules)
+    rule = _rule_in(sentence, masked, corrects=corrects)
+    return (rule,) if rule else ()
+
+
+def _verb(clause: str) -> str:
+    return _FRAME_OF_VERB.sub("", clause).partition(" ")[0].casefold()
+
+
+def masked_quotes(sentence: str) -> str:
+    """A sentence with its quotations made unreadable, which are not the user's own; each letter keeps its place."""
+    return QUOTED.sub(lambda quoted: f" {'Q' * (len(quoted[0]) - 2)} ", sentence)
+
+
+def _rule_in(sentence: str, masked: str, *, corrects: bool) -> str:
     """The part that is a rule, or "". `masked` is the sentence with what it quotes made unreadable, as long as it is;
     `corrects` says that it answers something the agent did.
     """
-    if LASTING.search(masked) and (not _is_question(masked) or ASKS_YOU.match(masked)):
-        return sentence
+    lasting = LASTING.search(masked)
+    if lasting and (not _is_question(masked) or ASKS_YOU.match(masked)):
+        # What stands before "and from now on" is a task, unless the rule is there.
+        task = _TASK_AND.match(masked[: lasting.start()]) if len(masked[lasting.end() :].split()) > 1 else None
+        return sentence[lasting.start() :] if task and not _is_rule(masked[: lasting.start()]) else sentence
     if _is_question(masked) or LOCAL.search(masked) or REPORTED.search(masked):
         return ""
-    for said in (_ALWAYS.search(masked), _FORBIDS.search(masked)):
-        if said is not None and not _is_of_one_place(masked[said.start("rule") :]):
-            # What stands before it is a condition of the rule, or a task that has nothing to do with it.
-            return sentence if said.start() == 0 or _CONDITION.match(masked) else sentence[said.start("rule") :]
+    for match in (_ALWAYS.search(masked), _FORBIDS.search(masked)):
+        if match is not None and not _is_of_one_place(masked[match.start("rule") :]):
+            # What stands before it is a condition of the rule, its other half ("use yarn, never npm"), or a task that
+            # has nothing to do with it.
+            is_part = match.start() == 0 or _CONDITION.match(masked) or _is_half_of_rule(masked[: match.start("rule")])
+            return sentence if is_part else sentence[match.start("rule") :]
     return sentence if _is_rule(masked) or (corrects and _INSTEAD.search(masked)) else ""
+
+
+def _is_half_of_rule(head: str) -> bool:
+    clause = head.rstrip(" ,;:–—-")
+    return _is_rule(clause) or any(shape.match(clause) for shape in (_ALWAYS, _FORBIDS))
 
 
 def _is_rule(said: str) -> bool:

@@ -2,29 +2,93 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.stem import stem
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Rule
 from reasoningbank.guard.hidden import visible
-from reasoningbank.learn.offline.wish_words import ANY_WORD, FRAME, LANGUAGES, NEGATIONS, WITHDRAWN
+from reasoningbank.learn.offline.wish_words import ANY_WORD, EVERYWHERE, FRAME, IDLE, LANGUAGES, NEGATIONS
 
 USER_SAID = "The user said:"
 MOST_TOKENS = 200
 """Of all rules that open a session: half of what is said there, so that lessons have room beside them."""
 LEAST_SHARED = 0.5
-_NUMBER = pattern(r"\d+(?:\.\d+)?")
 _ALTERNATIVES = tuple(
-    frozenset(map(stem, pair.split()))
-    for pair in (
-        "tab space", "single double", "short long", "brief detailed", "concise verbose", "squash merge", "merge rebase",
-        "british american", "formal informal", "camelcase snakecase", "upper lower", "before after", "first last",
-        "enable disable", "with without", "sync async", "explicit implicit", "relative absolute",
+    frozenset(map(stem, words.split()))
+    for words in (
+        "tab space", "single double", "short long", "brief detailed", "concise verbose", "squash merge rebase",
+        "british american", "formal informal", "camelcase snakecase kebabcase pascalcase", "upper lower",
+        "before after", "first last", "enable disable", "sync async", "explicit implicit", "relative absolute",
+        "npm yarn pnpm bun", "pytest unittest",
     )
 )  # fmt: skip
-"""Words of which a rule can have one or the other."""
+"""Words of which a rule can have one."""
+_ONE_WORD = {
+    "reply": "answer", "replies": "answer", "respond": "answer", "speak": "answer", "talk": "answer",
+    "chars": "characters", "columns": "characters", "cols": "characters", "adding": "add",
+}  # fmt: skip
+_IDLE, _GENERAL = frozenset(map(stem, IDLE)), frozenset(map(stem, EVERYWHERE))
+_NONE: frozenset[str] = frozenset()
+
+
+def _found(text: str) -> re.Pattern[str]:
+    return pattern(text, re.IGNORECASE)
+
+
+_CONDITION = _found(
+    r"[,;]|\b(?:before|after|unless|without|until|because|so that|except|only (?:if|when|after|with))\b"
+)
+_FIRST_CONDITION = _found(r"(?:before|after|unless|without|until|when|whenever|if|while|as|since)\b[^,;]*[,;]")
+_LASTING = _found(
+    r"\s*\b(?:from (?:now|today|here) on|going forward|in (?:the )?future|as a rule|at all times|henceforth)\b"
+)
+_EXCEPTION = _found(r"\b(?:unless|without|until|except|only (?:if|when|after|with))\b")
+_SCOPE = _found(
+    r"\b(?!in \w+,? (?:not|never|instead|rather|over)\b)(?:in|for|on|within|inside|during|while|when|if)\s+([^,;.]+?)"
+    r"(?=\s+(?:use|prefer|instead|rather|not|never|always|please|again|any ?more|over|without|before|after)\b|[,;.]|$)"
+)
+_LIFTED = (
+    ("all", _found(r"^\W*(?:please )?(?:forget|ignore|scrap)\b(?: about)?(?: what| that| the| my)")),
+    (
+        "duty",
+        _found(
+            r"\b(?:no need to|not? (?:longer )?(?:need|have|required) to|need(?: not|n['’]t)"
+            r"|n['’]?t (?:need|have) to)\b"
+        ),
+    ),
+    (
+        "ban",
+        _found(
+            r"\b(?:you(?: (?:can|may|could)|(?:['’]re| are) (?:allowed|free) to)(?! (?:not|never|only)\b)|feel free to"
+            r"|(?:it|that)(?:['’]s| is) (?:ok|okay|fine|all ?right|allowed)"
+            r"|(?:is|are) (?:ok|okay|fine|allowed)(?: again)?[.!]*$)"
+        ),
+    ),
+)
+"""How an older rule is taken back, and whether that was a duty or a ban."""
+_OPPOSED = {
+    ("do", "ban"), ("ban", "do"), ("ban lifted", "ban"), ("ban", "ban lifted"), ("duty lifted", "do"),
+    ("do", "duty lifted"), ("all lifted", "do"), ("all lifted", "ban"),
+}  # fmt: skip
+_CHOICES = tuple(
+    map(
+        _found,
+        (
+            r"instead of (?P<left>[^,;]+),\s*(?P<taken>[^,;]+)",
+            r"(?P<taken>[^,;]+?),?\s(?:instead of|rather than|in place of|over)\s(?P<left>[^,;]+)",
+            r"(?P<taken>[^,;]*\w)(?:[,;]?\s(?:and|but)|[,;])?\s(?:not|never)\s(?P<left>[^,;]+)",
+            r"(?:.*\b)?(?:never|not|don['’]?t|no|stop|avoid)\s(?P<left>[^,;]+)[,;]\s*(?:but )?(?P<taken>[^,;]+)",
+            r"(?:.*\b)?(?:replace|from)\s(?P<left>[^,;]+?)\s(?:with|by|to)\s(?P<taken>[^,;]+)",
+        ),
+    )
+)
+"""How a sentence names what it takes, and what it leaves for that."""
+_NUMBER = pattern(r"\d+(?:\.\d+)*")
+_NAME = _found(r"\b(?:call|address) me (?:as )?(\w+)")
 
 
 def rules_to_tell(rules: Sequence[Rule], max_tokens: int = MOST_TOKENS) -> list[Rule]:
@@ -46,33 +110,116 @@ def rule_line(rule: Rule) -> str:
 
 
 def replaces(newer: str, older: str) -> bool:
-    """Whether two rules speak of one thing and cannot both be kept."""
-    if newer == older:
+    """True if two rules speak of one thing and cannot both be kept."""
+    new, old = _meaning(newer), _meaning(older)
+    if new.words == old.words:
         return False
-    new, old = _subject(newer), _subject(older)
-    shared, most = new & old, max(1, min(len(new), len(old)))
-    if _denies(newer) != _denies(older):
-        return len(shared) / most > LEAST_SHARED or (bool(shared) and len(new) <= 1 and len(old) <= 1)
-    left, right = new - old, old - new
+    is_everywhere = new.scope <= old.subject and old.scope <= new.subject
+    is_opposed = (new.stance, old.stance) in _OPPOSED and _is_one_thing(new, old)
+    if is_opposed and (is_everywhere or (new.stance.endswith("lifted") and not new.scope)):
+        return True
+    if not is_everywhere:
+        # What is said of one place or moment is an exception of a rule that holds everywhere.
+        return False
+    is_same = new.core == old.core or new.subject == old.subject
+    if new.stance == old.stance and is_same and new.has_exception != old.has_exception:
+        return True
+    return _chooses_otherwise(new, old) or _differs_in_one_point(new, old)
+
+
+class _Meaning(NamedTuple):
+    """A rule by the stems of its words."""
+
+    words: tuple[str, ...]
+    subject: frozenset[str]
+    """All that it speaks of, without the words in which rules are said."""
+    core: frozenset[str]
+    """What is to be done or not: the part of the subject before any condition."""
+    condition: frozenset[str]
+    scope: frozenset[str]
+    """Where or when it holds; empty for everywhere."""
+    taken: frozenset[str]
+    left: frozenset[str]
+    """What it takes, and what it leaves for that, where it names both."""
+    stance: str
+    """`do`, `ban`, or what it lifts."""
+    has_exception: bool
+    numbers: frozenset[str]
+    name: str
+
+
+def _meaning(rule: str) -> _Meaning:
+    text = _LASTING.sub("", rule).strip(" .,:;!")
+    exception = _EXCEPTION.search(text)
+    # A condition that comes first ends with a comma.
+    cut = _FIRST_CONDITION.match(text) or _CONDITION.search(text, len(text.partition(" ")[0]))
+    clause, rest = (text[: cut.start()], text[cut.end() :]) if cut else (text, "")
+    if cut and not clause:
+        clause, rest = rest, cut[0].partition(" ")[2]
+    scope = (
+        _stems(" ".join(_SCOPE.findall(text, 0, exception.start() if exception else len(text)))) - LANGUAGES - _GENERAL
+    )
+    choice = next(filter(None, (shape.fullmatch(text) for shape in _CHOICES)), None)
+    taken, left = (_stems(choice[side]) - scope - _IDLE for side in ("taken", "left")) if choice else (_NONE, _NONE)
+    lifted = next((f"{kind} lifted" for kind, shape in _LIFTED if shape.search(text)), "")
+    denials = sum(word.casefold() in NEGATIONS for word in ANY_WORD.findall(clause))
+    name = _NAME.search(text)
+    return _Meaning(
+        words=tuple(word.casefold() for word in ANY_WORD.findall(text)),
+        subject=_stems(text),
+        core=_stems(clause) - scope - _IDLE or _stems(clause) - _IDLE,
+        condition=_stems(rest) - _IDLE,
+        scope=scope,
+        taken=taken,
+        left=left,
+        stance=lifted or ("ban" if denials % 2 else "do"),
+        has_exception=exception is not None,
+        numbers=frozenset(_NUMBER.findall(text)),
+        name=name[1].casefold() if name else "",
+    )
+
+
+def _stems(text: str) -> frozenset[str]:
+    words = (word.casefold().rstrip("'’") for word in ANY_WORD.findall(text))
+    plain = (_ONE_WORD.get(word, word).replace("_case", "case").replace("-case", "case") for word in words)
+    return frozenset(stem(word) if word not in LANGUAGES else word for word in plain if word not in FRAME | NEGATIONS)
+
+
+def _is_one_thing(new: _Meaning, old: _Meaning) -> bool:
+    is_same_condition = not new.condition or not old.condition or bool(new.condition & old.condition)
+    shortest = max(1, min(len(new.core), len(old.core)))
+    return is_same_condition and len(new.core & old.core) / shortest > LEAST_SHARED
+
+
+def _chooses_otherwise(new: _Meaning, old: _Meaning) -> bool:
+    """True if one takes what the other leaves, and both speak of nothing else."""
+    new_taken, new_left = _sides(new)
+    old_taken, old_left = _sides(old)
+    if not (new.taken or old.taken) or not (new_taken & old_left or new_left & old_taken):
+        return False
+    named = new.taken | new.left | old.taken | old.left
+    is_short = all(len(side) <= 1 for side in (new.taken, new.left, old.taken, old.left))
+    apart = [rule.subject - other.subject - _IDLE for rule, other in ((new, old), (old, new))]
+    return not any(side - named for side in apart) if is_short else not all(apart)
+
+
+def _sides(rule: _Meaning) -> tuple[frozenset[str], frozenset[str]]:
+    if rule.taken or rule.left:
+        return rule.taken, rule.left
+    return (rule.core, _NONE) if rule.stance in ("do", "ban lifted") else (_NONE, rule.core)
+
+
+def _differs_in_one_point(new: _Meaning, old: _Meaning) -> bool:
+    """True if both say the same of another language, number, name or alternative."""
+    if new.name and old.name:
+        return new.name != old.name
+    left, right = new.subject - old.subject - _IDLE, old.subject - new.subject - _IDLE
+    if new.numbers and old.numbers and new.numbers != old.numbers:
+        return left | right == new.numbers ^ old.numbers
+    if new.stance != "do" or old.stance != "do":
+        return False
     if LANGUAGES & left and LANGUAGES & right:
-        return len(shared) / most >= LEAST_SHARED or len(new) == len(old) == 1
-    if _numbers(newer) != _numbers(older) and _numbers(newer) and _numbers(older):
-        return left | right == _numbers(newer) ^ _numbers(older)
-    apart = [pair for pair in _ALTERNATIVES if pair & left and pair & right]
+        return not (left | right) - LANGUAGES
+    apart = [words for words in _ALTERNATIVES if words & left and words & right]
     others = (left | right) - frozenset().union(*apart) if apart else left | right
-    return bool(apart) and len(others) <= len(shared) + 1
-
-
-def _subject(rule: str) -> frozenset[str]:
-    """The words that say what a rule is about, without those in which rules are said."""
-    words = [word.casefold() for word in ANY_WORD.findall(rule)]
-    return frozenset(stem(word) for word in words if word not in FRAME and word not in NEGATIONS)
-
-
-def _numbers(rule: str) -> frozenset[str]:
-    return frozenset(_NUMBER.findall(rule))
-
-
-def _denies(rule: str) -> bool:
-    words = [word.casefold() for word in ANY_WORD.findall(rule)]
-    return sum(word in NEGATIONS for word in words) % 2 == 1 or WITHDRAWN.search(rule) is not None
+    return bool(apart) and len(others) <= 1

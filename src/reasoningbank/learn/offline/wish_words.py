@@ -23,9 +23,14 @@ FRAME = _set(
     "all every any each default"
 )
 """Words in which any rule is said: they tell nothing of its subject."""
-WITHDRAWN = pattern(
-    r"(?i)\b(?:no longer|any ?more|no need to|you (?:can|may) \w+ again|forget (?:about )?(?:what|that|the rule))\b"
+IDLE = _set(
+    "keep limit wrap indent indentation maximum max minimum min most least width length longer exceed under over below "
+    "up than more fewer less per line lines target answer style fine ok okay right allowed free feel may can could "
+    "back switch go instead rather actually now rule about everything anything everywhere thing things know let"
 )
+"""Words that do not make two rules speak of different things."""
+EVERYWHERE = _set("repo repository project codebase general future now everything here english way")
+"""After `in` or `for`: no narrower place than that in which the rule was said."""
 LANGUAGES = _set(
     "english german french spanish italian portuguese dutch chinese japanese korean russian polish turkish "
     "swedish danish norwegian finnish czech ukrainian arabic hindi greek hebrew"
@@ -55,6 +60,10 @@ NO_HABIT = _any(
 """After `we`: what happened, is, or is to be done, and no habit."""
 TALK = _any("answer reply respond speak talk write_to_me write explain communicate")
 GENERIC_TALK = _any("answer reply respond talk speak")
+MANNER = _any(
+    "answer reply respond explain summari[sz]e apologi[sz]e speak talk address greet thank interrupt confirm tell_me "
+    "show_me remind_me ask_me call_me give_me"
+)
 MANNERS = _any(
     "brief(?:ly)? concise(?:ly)? short(?:er)? terse polite(?:ly)? formal(?:ly)? informal(?:ly)? direct(?:ly)? "
     "verbose thorough explicit honest careful specific simpl[ey]_words plain(?:ly)? detailed consistent small "
@@ -64,7 +73,7 @@ IMPERATIVES = _any(
     "run ask check update add write test build format lint review explain show make commit rebase pull fetch "
     "merge use bump document tell stop wait confirm verify double-check read look start create open close tag "
     "squash sign validate sync clean save back_up log include mention link list keep put do be give summari[sz]e "
-    "rerun regenerate notify consult push warn prefer avoid treat leave move"
+    "rerun regenerate notify consult push warn prefer avoid treat leave move delete remove rename"
 )
 DONE_ONLY = _any(
     "use commit push merge deploy edit touch change run install import write add create release apply ask read "
