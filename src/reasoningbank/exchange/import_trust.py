@@ -92,17 +92,16 @@ def settle(claims: ImportTrust, there: Record, coming: Record) -> Record:
         return there
     match there, coming:
         case _ if claims.restore:
-            return coming
+            pass
         case Trajectory(), Trajectory():
-            return replace(coming, origin=there.origin, metadata=_with_origin_of(there, coming))
+            coming = replace(coming, origin=there.origin, metadata=_with_origin_of(there, coming))
         case ((Node() | Edge()), (Node() | Edge())):
-            return replace(coming, origin=there.origin)
+            coming = replace(coming, origin=there.origin)
         case Signal(), Signal():
-            return replace(coming, source=there.source)
+            coming = replace(coming, source=there.source)
         case Memory(), Memory():
-            return _settle_memory(there, coming)
-        case _:
-            return coming
+            coming = _settle_memory(there, coming)
+    return coming
 
 
 def _as_witnessed(there: Record, coming: Record) -> Record:

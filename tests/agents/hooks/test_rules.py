@@ -14,8 +14,8 @@ from reasoningbank.guard.speakers import Door
 from reasoningbank.learn.prompting import prompt
 from reasoningbank.store.sqlite import schema
 
-PROPOSED = "Please look at this:\n\nAlways use tabs in new files.\n\nand then go on."
-"""A sentence in a longer text: whoever it is from, the user has to say."""
+PROPOSED = "Fix the bug below.\nAlways use tabs in new files."
+"""A rule right after something else: whoever it is from, the user has to say."""
 
 
 @pytest.fixture(autouse=True)
