@@ -17,8 +17,8 @@ from reasoningbank.guard.speakers import Door
 from reasoningbank.learn.prompting import prompt
 from reasoningbank.store.sqlite import schema
 
-PROPOSED = "Please look at this:\n\nAlways use tabs in new files.\n\nand then go on."
-"""A sentence in a longer text: whoever it is from, the user has to say."""
+PROPOSED = "You should always use tabs in new files.\nGo on."
+"""A sentence as handbooks have it: whose it is, the user has to say."""
 
 
 @pytest.fixture(autouse=True)
@@ -141,7 +141,7 @@ def test_what_is_not_plainly_the_users_is_shown_to_the_person_once_and_to_the_mo
     assert said.context == ""
     assert said.json["systemMessage"].splitlines() == [
         "ReasoningBank heard 1 rule and does not count it until you say so:",
-        "1. Always use tabs in new files.",
+        "1. You should always use tabs in new files.",
         "Say keep-rules or drop-rules (or keep-rules 1) here, or run `reasoningbank rules` in a terminal.",
     ]
     assert start(desktop, "later").out == ""

@@ -155,7 +155,7 @@ def test_a_call_that_was_held_back_teaches_nothing(taught) -> None:
         ("Never push to main without asking me", "git push origin main"),
         ("never force push", "git fetch && git push -f origin feature"),
         ("Don't use --no-verify.", "git commit --no-verify -m done"),
-        ("You should never delete data without a backup.", "cd /srv && sudo rm -rf data"),
+        ("Never delete data without a backup.", "cd /srv && sudo rm -rf data"),
         ("We deploy on Fridays only after CI is green", "make deploy"),
     ],
 )
