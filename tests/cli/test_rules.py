@@ -47,6 +47,9 @@ def test_a_person_sets_a_rule_and_takes_it_back(rb, person):
     assert [rule["text"] for rule in listed(rb)["in_force"]] == ["Answer in German."]
     rb("rules", "keep", added.id)
     assert len(listed(rb)["in_force"]) == 2
+    assert "erased: Never push to main." in rb("rules", "drop", added.id, "--erase").err
+    assert rb("rules", "keep", added.id).code != 0
+    assert "Never push" not in rb("export").out
 
 
 def test_what_an_agent_adds_is_proposed_and_a_person_decides_by_its_number(rb, person, monkeypatch):

@@ -84,6 +84,21 @@ def test_a_decision_about_trust_is_rehearsed_and_can_be_taken_back(looker, fille
     page.get_by_role("button", name="It helped…").wait_for()
 
 
+def test_a_rule_is_set_and_a_proposal_is_kept_or_dropped(looker, filled):
+    bank = filled[1]
+    for text in ("Use tabs.", "Never squash."):
+        bank.rules.add(text)
+    page = looker.open("trust")
+    page.get_by_role("button", name="Keep Use tabs.").click()
+    page.get_by_role("button", name="Keep Use tabs.").wait_for(state="detached")
+    page.get_by_role("button", name="Drop Never squash.").click()
+    page.get_by_text("Never squash.").wait_for(state="detached")
+    page.fill("#rule", "Never push to main.")
+    page.get_by_role("button", name="Add").click()
+    page.get_by_role("button", name="Drop Never push to main.").wait_for()
+    assert {rule.text for rule in bank.rules.in_force()} == {"Use tabs.", "Never push to main."}
+
+
 def test_sessions_are_distilled_and_upkeep_is_rehearsed_from_the_queue(looker, filled):
     bank = filled[1]
     run = bank.start_session("a session to distil")

@@ -24,7 +24,8 @@ from reasoningbank.core.errors import (
     BankUnavailable,
     InvalidInput,
 )
-from reasoningbank.core.types import Memory
+from reasoningbank.core.frozen import replace
+from reasoningbank.core.types import Memory, Rule, RuleState
 from reasoningbank.location import parse_location
 from reasoningbank.ports import Reader, Writer
 from reasoningbank.store.engine import RowTransaction
@@ -533,6 +534,25 @@ def test_an_older_server_goes_on_reading_a_bank_that_a_newer_one_brought_up_to_d
     assert ids(older) == ["mem_t_000001", "mem_t_000003"]
     assert len(assert_dense(older)) == 2
     older.close()
+
+
+def test_what_an_older_version_took_for_the_users_rules_is_proposed_when_it_is_opened(postgres) -> None:
+    url = postgres.url("before_rules")
+    store = opened(url)
+    said = {"tags": ("preference",), "content": "Never push\nto main."}
+    add(store, replace(a_memory(1), **said), replace(a_memory(2), content="Something else."))
+    store.close()
+    with postgres.raw() as connection:
+        connection.execute("SET search_path = before_rules")
+        connection.execute("DROP TABLE rules")
+        connection.execute("UPDATE bank SET version = 1")
+    store = opened(url)
+    with store.read("t") as reader:
+        (rule,) = reader.select(Rule, {})
+    assert (rule.text, rule.state, rule.heard_in) == ("Never push to main.", RuleState.PROPOSED, "memories")
+    assert store.verify() == []
+    assert [change.kind for change in store.changes(0, 10)] == ["memory", "memory", "rule"]
+    store.close()
 
 
 def test_nobody_writes_while_the_tables_are_brought_up_to_date(postgres, monkeypatch) -> None:

@@ -206,9 +206,12 @@ def _after_failure(event: Event, house: House, spaces: Spaces) -> Advice | None:
 
 def _rules(house: House, bank: Bank, spaces: Spaces) -> list[Rule]:
     """The rules to tell here."""
+    in_force = _rules_in_force(house, bank, spaces)
+    if not in_force:
+        return []
     from reasoningbank.learn.offline.user_rules import rules_to_tell
 
-    return rules_to_tell(_rules_in_force(house, bank, spaces))
+    return rules_to_tell(in_force)
 
 
 def _rules_in_force(house: House, bank: Bank, spaces: Spaces) -> list[Rule]:

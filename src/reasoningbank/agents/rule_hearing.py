@@ -20,8 +20,6 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import USER_NAMESPACE, Rule, RuleState
 from reasoningbank.core.wording import counted
 from reasoningbank.files import hold
-from reasoningbank.guard.envelope import marked
-from reasoningbank.guard.hidden import visible
 from reasoningbank.guard.speakers import Door
 
 if TYPE_CHECKING:
@@ -110,6 +108,8 @@ def proposals_notice(event: Event, house: House, spaces: Spaces) -> str:
 
 def _in_line(rule: Rule) -> str:
     """A rule as a terminal may show it: one line, nothing in it that moves a cursor or hides."""
+    from reasoningbank.guard.hidden import visible
+
     told = " ".join(visible(rule.text, markup=False).split())
     return f"{told} (in every project)" if rule.namespace == USER_NAMESPACE else told
 
@@ -135,6 +135,8 @@ def answer_to_proposals(event: Event, house: House, spaces: Spaces) -> str:
     told = _decide(event, house, spaces, keeps=answer[1].lower() == "keep", named=answer[2])
     if withheld := host_named(event.agent).withheld_prompt(told):
         return json.dumps(withheld)
+    from reasoningbank.guard.envelope import marked
+
     return output_line(event.agent, event.named, marked(f"Tell the user: {told}"), told)
 
 

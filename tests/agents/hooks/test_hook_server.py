@@ -248,3 +248,13 @@ def test_those_who_talk_letter_by_letter_keep_no_hook_waiting(desktop, monkeypat
         thread.join()
         for connection in slow:
             connection.close()
+
+
+@pytest.mark.usefixtures("served")
+def test_a_server_believes_the_process_that_asks_and_not_its_own(desktop) -> None:
+    """A hook that an agent's shell started, answered by a server around which there is no agent."""
+    desktop.environment["CLAUDECODE"] = "1"
+    desktop.spawn("UserPromptSubmit", "s9", prompt="Never run pytest.")
+    with desktop.bank() as bank:
+        assert bank.rules.in_force() == []
+        assert [rule.text for rule in bank.rules.proposed()] == ["Never run pytest."]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.learn.offline.user_rules import replaces
+from reasoningbank.agents.known_failures_file import RuleText
+from reasoningbank.learn.offline.user_rules import replaces, stands
 
 
 @pytest.mark.parametrize(
@@ -35,3 +36,9 @@ def test_a_newer_rule_replaces_an_older_one_about_the_same_thing(newer: str, old
 )
 def test_rules_about_different_things_stand_beside_each_other(newer: str, older: str) -> None:
     assert not replaces(newer, older)
+
+
+def test_a_rule_that_is_replaced_replaces_nothing() -> None:
+    said = ("Always answer in German.", "Please answer in English", "Answer me in German.")
+    rules = [RuleText(str(number), text) for number, text in enumerate(said)]
+    assert [stands(rules, number) for number in range(3)] == [True, False, True]

@@ -68,6 +68,10 @@ class GeminiCli(Host):
         del event, asks_user
         return {"decision": "deny", "reason": reason}
 
+    def withheld_prompt(self, reason: str) -> dict[str, Any]:
+        # As a tool is refused: the turn is given up and the prompt is not kept.
+        return {"decision": "deny", "reason": reason}
+
     def targets(self, places: Places, program: Program) -> list[Target]:
         from reasoningbank.agents.install.hooks import Hook
         from reasoningbank.agents.install.targets import ANSWER_S, both_in_one, hook_groups, json_server, server_entry

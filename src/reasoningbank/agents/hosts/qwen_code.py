@@ -50,6 +50,9 @@ class QwenCode(GeminiCli):
     def refusal(self, event: str, reason: str, *, asks_user: bool = False) -> dict[str, Any]:
         return Host.refusal(self, event, reason, asks_user=asks_user)
 
+    def withheld_prompt(self, reason: str) -> dict[str, Any]:
+        return Host.withheld_prompt(self, reason)
+
     @property
     def reader(self) -> TranscriptReader:
         from reasoningbank.learn.ingest import qwen_code

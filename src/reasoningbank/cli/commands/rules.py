@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from reasoningbank.bank.bank import Bank
 from reasoningbank.bank.json_view import rule_json
@@ -87,18 +87,31 @@ def _decision_options(parser: ArgumentParser) -> None:
     )
 
 
-def _deciding(decide: Callable[[Bank, Sequence[str]], list[Rule]], done: str) -> Callable[[Namespace, Terminal], int]:
-    def run(args: Namespace, terminal: Terminal) -> int:
-        with existing(args) as bank:
-            rules = decide(bank, _ids_meant(bank, args.named))
-        if terminal.as_json:
-            terminal.json({"rules": [*map(rule_json, rules)]})
-            return 0
-        for rule in rules:
-            terminal.result(rule.id, f"{done}: {rule.text}")
-        return 0
+def _drop_options(parser: ArgumentParser) -> None:
+    _decision_options(parser)
+    parser.add_argument("--erase", action="store_true", help="remove them for good; there is no undo")
 
-    return run
+
+def _keep(args: Namespace, terminal: Terminal) -> int:
+    with existing(args) as bank:
+        return _say_decided(bank.rules.keep(_ids_meant(bank, args.named), terminal_door()), "in force", terminal)
+
+
+def _drop(args: Namespace, terminal: Terminal) -> int:
+    with existing(args) as bank:
+        dropped = bank.rules.drop(_ids_meant(bank, args.named), terminal_door())
+        if args.erase:
+            bank.rules.erase([rule.id for rule in dropped], terminal_door())
+    return _say_decided(dropped, "erased" if args.erase else "dropped", terminal)
+
+
+def _say_decided(rules: Sequence[Rule], done: str, terminal: Terminal) -> int:
+    if terminal.as_json:
+        terminal.json({"rules": [*map(rule_json, rules)]})
+        return 0
+    for rule in rules:
+        terminal.result(rule.id, f"{done}: {rule.text}")
+    return 0
 
 
 def _ids_meant(bank: Bank, named: Sequence[str]) -> list[str]:
@@ -128,13 +141,13 @@ COMMANDS = {
         run=_add, options=_add_options, about="A person at a terminal puts it in force; from an agent it is proposed."
     ),
     "rules keep": Command(
-        run=_deciding(lambda bank, ids: bank.rules.keep(ids, terminal_door()), "in force"),
+        run=_keep,
         options=_decision_options,
         about=f"Puts rules in force. {_WHO}",
     ),
     "rules drop": Command(
-        run=_deciding(lambda bank, ids: bank.rules.drop(ids, terminal_door()), "dropped"),
-        options=_decision_options,
+        run=_drop,
+        options=_drop_options,
         about=f"Takes rules out of force and throws proposals away; `rules keep ID` brings them back. {_WHO}",
     ),
 }

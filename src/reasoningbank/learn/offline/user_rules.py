@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.stem import stem
@@ -91,18 +91,28 @@ _NUMBER = pattern(r"\d+(?:\.\d+)*")
 _NAME = _found(r"\b(?:call|address) me (?:as )?(\w+)")
 
 
+class RuleSentence(Protocol):
+    """A rule as a record, or as a hook's file has it."""
+
+    @property
+    def text(self) -> str: ...
+
+
 def rules_to_tell(rules: Sequence[Rule], max_tokens: int = MOST_TOKENS) -> list[Rule]:
     """Of the rules in force, the latest word first, as many as there is room for; none that a later one replaces."""
     told: list[Rule] = []
     spent = 0
     for number, rule in enumerate(rules):
         cost = count_tokens(rule.text) + 3
-        if spent + cost <= min(max_tokens, MOST_TOKENS) and not any(
-            replaces(later.text, rule.text) for later in rules[:number]
-        ):
+        if spent + cost <= min(max_tokens, MOST_TOKENS) and stands(rules, number):
             told.append(rule)
             spent += cost
     return told
+
+
+def stands(rules: Sequence[RuleSentence], number: int) -> bool:
+    """True if no later word replaces that rule which stands itself; the latest word comes first."""
+    return not any(replaces(rules[later].text, rules[number].text) and stands(rules, later) for later in range(number))
 
 
 def rule_line(rule: Rule) -> str:
