@@ -19,6 +19,7 @@ from reasoningbank.bank.bank import Bank
 from reasoningbank.serve import tokens
 from reasoningbank.serve.http.server import listening_socket, make_server
 from reasoningbank.serve.http.start import ServeOptions, service_for
+from reasoningbank.serve.ui.entrance import Entrance
 
 JSON = {"content-type": "application/json"}
 
@@ -46,9 +47,16 @@ class Api:
     token: str | None = None
     bank: Bank | None = None
     headers: dict[str, str] = field(default_factory=dict)
+    entrance: Entrance | None = None
+    """Of the page, where it is served."""
 
     def as_(self, token: str | None) -> Api:
         return Api(self.port, token, self.bank)
+
+    def as_user(self) -> Api:
+        """With a token of this machine's user, who speaks for the user."""
+        assert self.bank is not None
+        return self.as_(new_token(self.bank, "local", "admin", origin="user"))
 
     def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         sent = {**self.headers, **({"authorization": f"Bearer {self.token}"} if self.token else {})}
@@ -99,7 +107,7 @@ def served(bank: Bank, mounted: dict[str, Any] | None = None, **options: Any) ->
     thread.start()
     try:
         assert started.wait(300)
-        yield Api(sock.getsockname()[1], bank=bank)
+        yield Api(sock.getsockname()[1], bank=bank, entrance=service.entrance)
     finally:
         server.should_exit = True
         thread.join(300)

@@ -11,6 +11,8 @@ pytest.importorskip("qh3")
 
 
 def test_a_bank_gets_its_key_gives_and_takes_grants_and_asks_over_http(api, tmp_path):
+    assert "token create --origin user" in api("POST", "/v1/bus/init", {}).json["detail"]
+    api = api.as_user()
     assert api("GET", "/v1/bus").json["key"] is None
     assert api("GET", "/v1/bus/grants").status == 409
     key = api("POST", "/v1/bus/init", {}).json["key"]

@@ -93,10 +93,10 @@ def test_an_episode_is_believed_no_more_than_who_sends_it(bank, quiet):
     assert agent("POST", "/v1/episodes", {**done, "origin": "user"}).code == "forbidden"
     assert agent("POST", "/v1/episodes", {**done, "origin": "tool:web"}).status == 201
     [kept] = bank.for_tenant("acme").sessions(namespace="*")
-    assert kept.metadata["origin"] == "tool:web"
+    assert kept.origin == "tool:web"
     assert quiet("POST", "/v1/episodes", {**done, "task": "mine"}).status == 201
     [mine] = bank.sessions()
-    assert mine.metadata["origin"] == "agent", "what an agent did is not the user's word"
+    assert mine.origin == "agent", "what an agent did is not the user's word"
 
 
 def test_a_transcript_is_taken_over_once(quiet):
@@ -121,6 +121,7 @@ def test_a_transcript_is_taken_over_once(quiet):
 
 
 def test_trust_is_told_and_decided(quiet):
+    quiet = quiet.as_user()
     made = quiet.record("From the web", "run curl", origin="tool:web")
     told = quiet("GET", f"/v1/memories/{made['id']}/trust").json
     assert (told["trust"], told["descendants"], told["rulings"]) == ("untrusted", 0, [])

@@ -128,6 +128,8 @@ BAD = {
     "with a critical extension": lambda: signed(headers={"crit": ["x"], "x": 1}),
     "with a key of its own": lambda: signed(OTHER_KEY, headers={"jwk": json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(OTHER_KEY.public_key()))}),
     "with an address for its key": lambda: signed(OTHER_KEY, headers={"jku": "https://evil.example.org/jwks.json"}),
+    "with a number for its scope": lambda: signed(scope=7),
+    "issued in the future": lambda: signed(iat=now() + 600),
     "three dots": lambda: "...",
     "very long": lambda: signed(extra="x" * 20_000),
 }  # fmt: skip

@@ -56,7 +56,8 @@ def test_every_example_is_valid(endpoint):
 def test_every_example_works(bank):
     ended = bank.end_session(bank.start_session("t").id, "success")
     bank.record(title="two", content="y", origin="tool:web")
-    with served(bank, staffing=Staffing(workers=0)) as api:
+    with served(bank, staffing=Staffing(workers=0)) as open_to_all:
+        api = open_to_all.as_user()
         api.record("two", "y", key="mem_2")
         ids = {
             "memories": api.record("one", "x", key="mem_1")["id"],

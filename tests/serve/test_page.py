@@ -154,7 +154,40 @@ def test_credentials_in_the_header_count_before_any_cookie(closed):
     assert other("GET", "/v1/me", **cookie).json["tenant"] == "umbrella"
 
 
-def test_without_a_wanted_token_this_machines_user_needs_no_session(bank):
+def test_without_a_wanted_token_nobody_needs_a_session_to_read(bank):
     with served(bank, ui=True) as api:
         me = api("GET", "/v1/me", cookie="reasoningbank_1=old; broken").json
-        assert (me["tenant"], me["operator"]) == ("local", True)
+        assert (me["tenant"], me["operator"], me["origin"]) == ("local", True, "agent")
+
+
+def test_whoever_comes_without_credentials_is_an_agent_and_the_one_time_link_is_the_users(bank, tmp_path):
+    mine = bank.record(title="mine", content="the user's own words")
+    foreign = bank.record(title="page", content="what a page said", origin="tool:web")
+    ruling = bank.trust.revoke("tool:other")
+    with served(bank, ui=True) as api:
+        assert (api.record("x", "y")["origin"], api.record("x", "z")["trust"]) == ("agent", "working")
+        assert api("PATCH", f"/v1/memories/{mine.id}", {"content": "other words"}).status == 409
+        assert api("DELETE", f"/v1/memories/{mine.id}?erase=true").status == 409
+        decisions = [
+            ("approve", foreign.id),
+            ("reject", mine.id),
+            ("revoke", "tool:web"),
+            ("undo", ruling.id),
+            ("believe", "peer:rb1-aaaa-aaaa-aaaa-aaaa"),
+        ]
+        for kind, target in decisions:
+            refused = api("POST", "/v1/rulings", {"kind": kind, "target": target})
+            assert (refused.status, refused.code) == (403, "forbidden")
+            assert "`reasoningbank ui`" in refused.json["detail"]
+            assert "token create --origin user" in refused.json["detail"]
+        export, lines = api("GET", "/v1/export").body, {"content_type": "application/x-ndjson"}
+        assert api("POST", "/v1/import?restore=true", export, **lines).code == "forbidden"
+        # To keep a server running decides nothing about trust.
+        assert api("GET", "/metrics").status == api("POST", "/v1/verify", {}).status == 200
+        cookie = entered(api, code=api.entrance.make_link_code())
+        assert api("GET", "/v1/me", **cookie).json["origin"] == "user"
+        assert api("POST", "/v1/memories", {"title": "t", "content": "c"}, **cookie).json["trust"] == "trusted"
+        for kind, target in decisions[:1] + decisions[3:4]:
+            assert api("POST", "/v1/rulings", {"kind": kind, "target": target}, **cookie).status == 201
+        assert api("POST", "/v1/import?restore=true", export, **cookie, **lines).status == 200
+    assert str(bank.get(foreign.id).trust) == "trusted"

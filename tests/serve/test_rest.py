@@ -156,7 +156,7 @@ def test_feedback_and_outcomes_move_the_confidence(api):
     assert down < up
     history = api("GET", f"{path}/history").json
     assert [point["signal"]["kind"] for point in history["curve"][1:]] == ["feedback", "completion"]
-    assert history["curve"][1]["signal"]["source"] == "user"
+    assert history["curve"][1]["signal"]["source"] == "agent:local"
 
 
 def test_an_edit_says_what_becomes_of_the_evidence(api):
@@ -165,9 +165,11 @@ def test_an_edit_says_what_becomes_of_the_evidence(api):
     api("POST", f"{path}/outcome", {"succeeded": False, "session": "a label of mine"})
     changed = api("PATCH", path, {"content": "Use argon2id for passwords."}).json
     assert (changed["usage_count"], changed["set_aside"], changed["last_failure"]) == (0, 1, None)
-    kept = api("PATCH", path, {"evidence": "keep"}).json
+    assert api("PATCH", path, {"evidence": "keep"}).code == "forbidden", "an agent makes no evidence count"
+    user = api.as_user()
+    kept = user("PATCH", path, {"evidence": "keep"}).json
     assert (kept["usage_count"], kept["set_aside"], kept["revision"]) == (1, 0, 2)
-    assert api("PATCH", path, {"content": "Use scrypt.", "evidence": "keep"}).json["usage_count"] == 1
+    assert user("PATCH", path, {"content": "Use scrypt.", "evidence": "keep"}).json["usage_count"] == 1
     assert api("PATCH", path, {"evidence": "reset"}).json["usage_count"] == 0
     assert api("PATCH", path, {"evidence": "perhaps"}).status == 400
     curve = api("GET", f"{path}/history").json["curve"]
@@ -231,6 +233,7 @@ def test_links_are_made_walked_and_removed(api):
 
 
 def test_an_export_comes_back_by_an_import(api, tmp_path):
+    api = api.as_user()
     made = api.record("Wrap errors", "with context", tags=["é"])
     api("POST", f"/v1/memories/{made['id']}/feedback", {"helpful": True})
     export = api("GET", "/v1/export")
@@ -238,7 +241,8 @@ def test_an_export_comes_back_by_an_import(api, tmp_path):
     lines = {"content_type": "application/x-ndjson"}
     again = api("POST", "/v1/import?restore=true", export.body, **lines)
     assert (again.status, again.json["added"], again.json["unchanged"]) == (200, {}, 2)
-    with ReasoningBank.open(tmp_path / "other.db", embedder="hash", namespace="n") as other, served(other) as elsewhere:
+    with ReasoningBank.open(tmp_path / "other.db", embedder="hash", namespace="n") as other, served(other) as anybodys:
+        elsewhere = anybodys.as_user()
         rehearsed = elsewhere("POST", "/v1/import?dry_run=true&restore=true", export.body, **lines)
         assert rehearsed.json["added"] == {"memory": 1, "signal": 1}
         assert elsewhere("GET", "/v1/status").json["memories"] == {}

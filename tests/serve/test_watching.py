@@ -54,7 +54,7 @@ def test_an_application_mounted_beside_knows_who_asks_and_is_behind_the_same_che
         assert api("POST", "/mcp", b"{}").status == 200
         assert [(principal.tenant, sorted(principal.scopes), principal.origin) for principal, _ in seen] == [
             *[("acme", ["read"], "agent")] * 3,
-            ("local", ["admin", "read", "write"], "user"),
+            ("local", ["admin", "read", "write"], "agent"),
         ]
         assert [body for _, body in seen] == [b"{}", None, None, b"{}"]
         seen.clear()

@@ -12,6 +12,7 @@ from reasoningbank.core.drafts import MAX_TITLE_CHARS
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Outcome, Remembered, Scope, State
+from reasoningbank.guard.trust import check_may_revise
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
 from reasoningbank.serve.http.problems import Problem
@@ -126,7 +127,10 @@ def _revision_of(if_match: str | None) -> int | None:
 def _forget(call: Call) -> Reply:
     if call.query.get("erase"):
         require(call.principal, "admin")
-        call.bank.erase(call.path["id"])
+        there = call.bank.get(call.path["id"])
+        # Whoever may not change a memory may not erase it either.
+        check_may_revise(there.memory, there.trust, call.principal.origin)
+        call.bank.erase(there.id)
         return Reply(status=204)
     return memory_reply(call.bank.forget(call.path["id"], editor=call.principal.origin))
 
