@@ -16,6 +16,7 @@ from reasoningbank.core.settings import EmbeddingSettings, parse_embedder
 from reasoningbank.core.types import EmbedderIdentity
 
 if TYPE_CHECKING:
+    from reasoningbank.location import Location
     from reasoningbank.ports import Embedder
 
 DEFAULT_EMBEDDER = "local"
@@ -97,7 +98,8 @@ def _check_dimension(dimension: int) -> None:
 """The vectors of a memory, whichever embedder: one of all that it says."""
 
 
-def make_embedder(identity: EmbedderIdentity, config: Config) -> Embedder:
+def make_embedder(identity: EmbedderIdentity, config: Config, location: Location | None = None) -> Embedder:
+    """`location` is of the bank beside which it is remembered that the local model's files are as they were shipped."""
     from reasoningbank.embed.cache import CachedEmbedder
 
     if identity.name == "hash":
@@ -107,7 +109,8 @@ def make_embedder(identity: EmbedderIdentity, config: Config) -> Embedder:
     if identity.name == "local":
         from reasoningbank.embed.minilm import MiniLMEmbedder
 
-        return CachedEmbedder(MiniLMEmbedder())
+        stamp = None if location is None else location.shared_path("local-model-checked")
+        return CachedEmbedder(MiniLMEmbedder(stamp=None if stamp is None else Path(stamp)))
     from reasoningbank.embed.remote import OpenAIEmbedder
 
     return CachedEmbedder(

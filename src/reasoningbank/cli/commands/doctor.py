@@ -13,16 +13,15 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
-from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 
 from reasoningbank.bank.status import Status
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import location_of, open_bank
 from reasoningbank.cli.command import PROGRAM, Command
+from reasoningbank.cli.commands.join import doubt_of
 from reasoningbank.cli.commands.status import describe_bus, describe_index, lag
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config import find_settings, from_environment
@@ -83,6 +82,8 @@ def _checks(args: Namespace) -> Iterator[Check]:
     settings, configuration = _configuration(args, location)
     yield from configuration
     yield _hooks(location, settings)
+    if doubt := doubt_of(args):
+        yield Check.warn("project", f"{doubt}.")
     yield from _bus(args, location, can_open=identity is not None)
     try:
         yield from _agents(location)
@@ -211,18 +212,15 @@ def _packages() -> Iterator[Check]:
 
 
 def _model() -> Check:
-    folder = files("reasoningbank.embed").joinpath("models/minilm")
+    from reasoningbank.embed.minilm import MODEL_FOLDER, damaged_files
+
     try:
-        manifest = json.loads(folder.joinpath("manifest.json").read_text("utf-8"))
-        wrong = [
-            name
-            for name, digest in manifest["files"].items()
-            if sha256(folder.joinpath(name).read_bytes()).hexdigest() != digest
-        ]
+        manifest = json.loads(MODEL_FOLDER.joinpath("manifest.json").read_text("utf-8"))
+        damaged = damaged_files(MODEL_FOLDER)
     except (OSError, ValueError, KeyError) as error:
         return Check.fail("model", f"the local model cannot be read ({error}). Reinstall reasoningbank.")
-    if wrong:
-        return Check.fail("model", f"{', '.join(wrong)} does not match its manifest. Reinstall reasoningbank.")
+    if damaged:
+        return Check.fail("model", f"{', '.join(damaged)} does not match its manifest. Reinstall reasoningbank.")
     return Check.ok(
         "model",
         f"{manifest['model']} {manifest['revision']}, {len(manifest['files'])} files match their hashes",

@@ -6,6 +6,7 @@ Loads SQLite only for what needs it.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,6 +98,13 @@ def _place(location: Location) -> Check:
         return Check.fail("bank", f"{location} cannot be read: check its permissions.")
     if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
         return Check.warn("bank", f"{location} can be read, but not written: check the permissions of file and folder.")
+    beside = (path, *(Path(f"{path}{ending}") for ending in ("-wal", "-shm", ".ack", ".index", ".hooks")))
+    open_ones = [name for name in beside if name.exists() and os.name == "posix" and name.stat().st_mode & 0o077]
+    if open_ones:
+        names = " ".join(shlex.quote(str(name)) for name in open_ones)
+        return Check.warn(
+            "bank", f"Others on this machine may look into {location}. If that is not meant: chmod -R go= {names}"
+        )
     return Check.ok("bank", f"{location} ({size(path.stat().st_size)}, writable)")
 
 

@@ -24,6 +24,7 @@ import apsw
 from reasoningbank import forking
 from reasoningbank.core.errors import BankReplaced, StoreError
 from reasoningbank.core.failure import OnError
+from reasoningbank.files import PRIVATE_MODE
 from reasoningbank.store.closed import refusal
 from reasoningbank.store.sqlite.acknowledged import WATCHABLE, read_head
 from reasoningbank.store.sqlite.calls import (
@@ -128,7 +129,12 @@ class Connections:
 
     def _connect(self) -> apsw.Connection:
         with forking.unforked():
-            connection = connect(*self._uri_and_flags())
+            uri, flags = self._uri_and_flags()
+            if flags & apsw.SQLITE_OPEN_CREATE and self._path != MEMORY:
+                # SQLite would let the user's mask decide who may read it, and gives its log the mode that it finds.
+                with suppress(FileExistsError):
+                    os.close(os.open(self._place, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_MODE))
+            connection = connect(uri, flags)
             self._made.add(connection)
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
             connection.execute(f"PRAGMA synchronous = {self._durability}")

@@ -15,7 +15,7 @@ from pathlib import Path
 import apsw
 
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.files import sync_folder
+from reasoningbank.files import PRIVATE_MODE, sync_folder
 from reasoningbank.forking import unforked
 from reasoningbank.store.sqlite.calls import close, connect
 from reasoningbank.store.sqlite.durable import sync_file
@@ -68,7 +68,7 @@ def passing_file(target: Path) -> Iterator[Path]:
     """A name to fill, gone at the end unless it was given another; what dead processes left there is removed."""
     remove_abandoned(target.parent)
     partial = target.with_name(f"{target.name}.partial-{os.getpid()}-{os.urandom(3).hex()}")
-    held = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o644)
+    held = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), PRIVATE_MODE)
     try:
         if sys.platform != "win32":
             fcntl.flock(held, fcntl.LOCK_EX)
