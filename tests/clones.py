@@ -14,7 +14,9 @@ def a_clone(folder: Path, url: str) -> Path:
     """A folder whose `.git` has the commit, the tracking ref and the reflog of a clone that was made this second."""
     stored = b"commit %d\0%s" % (len(COMMIT), COMMIT)
     commit = sha1(stored, usedforsecurity=False).hexdigest()
-    config = f'[core]\n\tbare = false\n[remote "origin"]\n\turl = {url}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n'
+    config = (
+        f'[core]\n\tbare = false\n[remote "origin"]\n\turl = {url}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n'
+    )
     git = folder / ".git"
     for name, data in {
         "HEAD": b"ref: refs/heads/main\n",

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from io import FileIO
+from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -37,21 +37,18 @@ _FIRST_PAUSE_S = 0.0005
 _LONGEST_PAUSE_S = 0.005
 
 
-def open_plain(path: Path | str) -> BinaryIO:
+def open_plain(path: Path | str) -> BufferedReader:
     """A plain file to read. Raises OSError for a device, a FIFO or a folder, and waits for none of them.
 
     Whoever made a folder chose what is under its names: `/dev/zero` never ends, and a FIFO never begins.
     """
     descriptor = os.open(path, _OPEN_PLAIN)
-    try:
-        mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode):
-            number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
-            raise OSError(number, "it is not a plain file", str(path))
-        return os.fdopen(descriptor, "rb")
-    except BaseException:
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise
+        number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
+        raise OSError(number, "it is not a plain file", str(path))
+    return os.fdopen(descriptor, "rb")
 
 
 def read_plain(path: Path | str, most_bytes: int = MOST_TEXT_BYTES) -> bytes:

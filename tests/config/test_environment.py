@@ -12,7 +12,10 @@ from reasoningbank.config import VARIABLES, from_environment, home, repository_n
 from reasoningbank.core.types import DEFAULT_NAMESPACE
 from tests.clones import a_clone, a_worktree
 
-pytestmark = pytest.mark.usefixtures("user")
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "home"))
 
 
 @pytest.mark.parametrize(

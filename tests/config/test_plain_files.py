@@ -71,7 +71,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_git_folder_with_something_else_in_it_gives_a_namespace_at_once(tmp_path: Path, instead, name: str) -> None:
     clone = a_clone(tmp_path / "clone", "https://example.com/acme/app")
     instead(clone / ".git" / name)
-    assert repository_namespace(clone) in ("example.com/acme/app", "default") or repository_namespace(clone)[:6] == "clone-"
+    assert (
+        repository_namespace(clone) in ("example.com/acme/app", "default")
+        or repository_namespace(clone)[:6] == "clone-"
+    )
     repository_branch(clone)
 
 
@@ -90,7 +93,7 @@ def test_a_list_in_such_a_folder_answers(tmp_path: Path, instead, monkeypatch: p
 def test_a_folder_that_is_imported_skips_such_notes(tmp_path: Path, instead, capsys) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
-    (notes / "good.md").write_text("# Retry\n\nRetry a request after a pause.\n")
+    (notes / "good.md").write_text("Retry a request after a pause.\n")
     instead(notes / "other.md")
     assert main(["import", str(notes), "--json"]) == 0
     capsys.readouterr()
@@ -111,7 +114,9 @@ def test_a_configuration_that_is_no_plain_file_is_an_error_that_names_it(home: P
     assert "other.toml" in capsys.readouterr().err
 
 
-def test_settings_of_an_agent_in_a_project_hang_no_doctor(home: Path, tmp_path: Path, instead, monkeypatch, capsys) -> None:
+def test_settings_of_an_agent_in_a_project_hang_no_doctor(
+    home: Path, tmp_path: Path, instead, monkeypatch, capsys
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     work = tmp_path / "work"
     work.mkdir()

@@ -40,7 +40,9 @@ def search(path: Path) -> list[str]:
         return [hit.title for hit in bank.search("retry a request").memories]
 
 
-@pytest.mark.parametrize(("name", "at"), [("model.int8.bin", 9_000_000), ("vocab.txt", 60_000), ("model.int8.onnx", 900)])
+@pytest.mark.parametrize(
+    ("name", "at"), [("model.int8.bin", 9_000_000), ("vocab.txt", 60_000), ("model.int8.onnx", 900)]
+)
 def test_a_changed_byte_of_the_model_is_named_with_the_remedy(model: Path, tmp_path: Path, name: str, at: int) -> None:
     path = tmp_path / "bank.db"
     assert search(path) == ["Retry"]

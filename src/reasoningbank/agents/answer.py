@@ -62,7 +62,7 @@ class House:
 
 
 def answer_event(event: Event, house: House) -> str:
-    spaces = spaces_of(event.cwd, house.policy, house.namespace)
+    spaces = spaces_of(event.cwd, house.policy, house.namespace, remember=True)
     if event.session and not host_named(event.agent).transcripts_tell_results:
         event = _write_down(event, house)
     advice: Advice | None = None

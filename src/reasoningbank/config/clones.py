@@ -39,7 +39,7 @@ def is_older_than_the_rule(*paths: Path) -> bool:
 def is_owned(folder: Path) -> bool:
     """True if the folder is this user's, which git asks too before it believes a folder (`safe.directory`)."""
     try:
-        return sys.platform == "win32" or os.stat(folder).st_uid == os.geteuid()
+        return sys.platform == "win32" or folder.stat().st_uid == os.geteuid()
     except OSError:
         return False
 
@@ -62,16 +62,17 @@ def remote_tips(common: Path, remote: str) -> tuple[str, ...]:
 
 
 def fetched_urls(common: Path, remote: str) -> tuple[str, ...] | None:
-    """The URLs that git noted when it last fetched or pushed here; None when nothing shows that it ever did.
+    """The URLs that git cloned and fetched from; None when nothing shows that it ever did, here and for this remote.
 
-    Empty when it did and noted none, as after `git remote add` and a first push.
+    Empty for what was never cloned, as after `git remote add` and a first push or fetch.
     """
     logs = [*_files_below(common, f"logs/refs/remotes/{remote}"), *_files_below(common, "logs/HEAD")]
     if not any(map(_is_witness, logs)):
         return None
-    clones = (re.search(rb"\tclone: from (\S+)", _bytes(log)[:4096]) for log in logs)
-    fetches = re.findall(rb"(?m)^[0-9a-f]{40,64}\t.*? of (\S+)$", _bytes(common / "FETCH_HEAD"))
-    return tuple(os.fsdecode(url) for url in [*(match[1] for match in clones if match), *fetches])
+    clones = [match[1] for log in logs if (match := re.search(rb"\tclone: from (\S+)", _bytes(log)[:4096]))]
+    # The remote may have another address since.
+    fetches = re.findall(rb"(?m)^[0-9a-f]{40,64}\t.*? of (\S+)$", _bytes(common / "FETCH_HEAD")) if clones else []
+    return tuple(map(os.fsdecode, clones + fetches))
 
 
 def has_object(common: Path, object_id: str) -> bool:
@@ -110,11 +111,11 @@ def _is_witness(log: Path) -> bool:
 
 def _files_below(common: Path, place: str) -> Iterator[Path]:
     """A file of the git folder, or those of a folder in it; none through a link, whose time and text are another's."""
-    top = os.path.realpath(common / place)
-    if top != os.path.join(os.path.realpath(common), *place.split("/")):
+    top = Path(os.path.realpath(common / place))
+    if top != Path(os.path.realpath(common), place):
         return iter(())
-    if os.path.isfile(top):
-        return iter([Path(top)])
+    if top.is_file():
+        return iter([top])
     paths = (Path(folder, name) for folder, _, names in os.walk(top) for name in names)
     return (path for path in islice(paths, _MOST_REFS) if not path.is_symlink())
 

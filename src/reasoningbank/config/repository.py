@@ -1,8 +1,9 @@
 """Finds the project that a folder belongs to: the identity of the repository around it, which is its namespace.
 
-A repository is known by its remote, so that worktrees and clones share what was learned. A `.git/config` alone can name
-any remote, so the remote counts where git's own traces in the folder speak for it (`config.clones`), where they once
-did (this machine remembers the places), or where the user has joined the folder. Any other folder is known by its place.
+A repository is known by its remote, so that worktrees and clones share what was learned. A `.git/config` alone can
+name any remote, so the remote counts where git's own traces in the folder speak for it (`config.clones`), where they
+once did (this machine remembers the places), or where the user has joined the folder. Any other folder is known by its
+place.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from reasoningbank.config.clones import (
     fetched_urls,
@@ -37,7 +39,7 @@ _TIPS = 8
 class Project:
     namespace: str
     place: Path | None = None
-    """The git folder that it is known by, or the `.git` that points to one and is not answered; None outside of any."""
+    """The git folder that it is known by, or a `.git` that points to one and is not answered; None outside of any."""
     remote: str | None = None
     """The identity that its remote would give."""
 
@@ -48,7 +50,7 @@ class Project:
 
 
 def find_project(directory: Path, home: Path | None, *, remember: bool) -> Project:
-    """The project around `directory`. In `home` this machine remembers the places of clones; `remember` adds this one."""
+    """The project around `directory`. `home` is where places of clones are remembered; `remember` adds this one."""
     repository = _repository(directory)
     if repository is None:
         return Project(namespace=DEFAULT_NAMESPACE)
@@ -69,7 +71,6 @@ def find_project(directory: Path, home: Path | None, *, remember: bool) -> Proje
 def join_project(project: Project, namespace: str, home: Path) -> None:
     """Remember, by the user's word, that a folder belongs to a project."""
     assert project.place is not None
-    make_private_folder(home)
     _ClonesOfThisMachine(home).remember(project.place, namespace, (), _JOINED)
 
 
@@ -115,8 +116,8 @@ def _repository(directory: Path) -> tuple[Path, Path, bool] | None:
         back = _text(git / "gitdir").strip()
         is_answered = Path(os.path.realpath(git)).parent == common / "worktrees" and _is_same(git / back, entry)
     else:
-        named = re.findall(r"(?m)^\s*worktree\s*=\s*(.+?)\s*$", _text(git / "config") + _text(git / "config.worktree"))
-        is_answered = any(_is_same(git / folder.strip('"'), entry.parent) for folder in named)
+        named = re.findall(r"(?m)^[ \t]*worktree[ \t]*=(.+)", _text(git / "config") + _text(git / "config.worktree"))
+        is_answered = any(_is_same(git / folder.strip().strip('"'), entry.parent) for folder in named)
     if is_answered or is_older_than_the_rule(entry):
         return common, common, True
     return common, Path(os.path.realpath(entry.parent)) / ".git", False
@@ -141,7 +142,7 @@ def _pointed_to(entry: Path) -> Path | None:
 def _remote(common: Path) -> tuple[str, str | None]:
     """The name and the identity of `origin`, or of the first remote."""
     text = os.fsencode(_text(common / "config")).decode("utf-8", "replace")
-    urls = re.findall(r'\[remote "([^"]+)"\][^\[]*?^\s*url\s*=\s*(\S+)', text, re.MULTILINE)
+    urls = re.findall(r'\[remote "([^"]+)"\][^\[]*?^[ \t]*url[ \t]*=[ \t]*(\S+)', text, re.MULTILINE)
     first = dict(reversed(urls))
     name = "origin" if "origin" in first else urls[0][0] if urls else ""
     return name, remote_namespace(first[name]) if name else None
@@ -203,9 +204,7 @@ class _ClonesOfThisMachine:
 
     def remember(self, place: Path, namespace: str, commits: Sequence[str], kind: str) -> None:
         file = self._file(kind, place)
-        for folder in (self._folder, file.parent):
-            # The user's folder is made with a bank, or by joining: to have looked at a project makes none.
-            folder.mkdir(mode=0o700, exist_ok=True)
+        make_private_folder(file.parent)
         record = {"place": os.fspath(place), "namespace": namespace, "commits": commits}
         with whole_file(file, durable=False) as draft:
             draft.write(json.dumps(record).encode("ascii"))
@@ -214,7 +213,7 @@ class _ClonesOfThisMachine:
         return self._folder / kind / f"{_digest(place)}.json"
 
 
-def _record(file: Path) -> dict[str, object]:
+def _record(file: Path) -> dict[str, Any]:
     try:
         record = json.loads(read_plain(file))
     except (OSError, ValueError):

@@ -123,9 +123,13 @@ def damaged_files(folder: Path) -> list[str]:
 
     damaged = []
     for name, digest in json.loads(read_plain(folder / "manifest.json"))["files"].items():
-        with open_plain(folder / name) as file:
-            if file_digest(file, "sha256").hexdigest() != digest:
-                damaged.append(name)
+        try:
+            with open_plain(folder / name) as file:
+                is_whole = file_digest(file, "sha256").hexdigest() == digest
+        except FileNotFoundError:
+            is_whole = False
+        if not is_whole:
+            damaged.append(name)
     return damaged
 
 

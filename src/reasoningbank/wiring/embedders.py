@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reasoningbank.config import Config
 from reasoningbank.core.errors import InvalidInput
@@ -65,6 +65,13 @@ def identity_of(name: str, dimension: int | None = None, model: str | None = Non
     if model not in (None, identity.model):
         raise InvalidInput(f"The {name} embedder is {identity.model}, not {model}: only openai has a choice of models.")
     return identity
+
+
+def examine_local_model() -> tuple[dict[str, Any], list[str]]:
+    """The manifest of the local model, and those of its files that do not have their hashes."""
+    from reasoningbank.embed.minilm import MODEL_FOLDER, damaged_files
+
+    return json.loads(_LOCAL_MANIFEST.read_bytes()), damaged_files(MODEL_FOLDER)
 
 
 def find_identity(wish: EmbeddingSettings, config: Config) -> EmbedderIdentity:

@@ -5,7 +5,6 @@ Looks only: it makes no bank, no index and no file.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shutil
@@ -212,11 +211,10 @@ def _packages() -> Iterator[Check]:
 
 
 def _model() -> Check:
-    from reasoningbank.embed.minilm import MODEL_FOLDER, damaged_files
+    from reasoningbank.wiring.embedders import examine_local_model
 
     try:
-        manifest = json.loads(MODEL_FOLDER.joinpath("manifest.json").read_text("utf-8"))
-        damaged = damaged_files(MODEL_FOLDER)
+        manifest, damaged = examine_local_model()
     except (OSError, ValueError, KeyError) as error:
         return Check.fail("model", f"the local model cannot be read ({error}). Reinstall reasoningbank.")
     if damaged:

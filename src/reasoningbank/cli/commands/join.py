@@ -14,13 +14,13 @@ from reasoningbank.core.errors import InvalidInput
 
 
 def doubt_of(args: Namespace) -> str | None:
-    """The sentence for a person whose folder claims a project that nothing speaks for; None where nothing is doubted."""
+    """The sentence for a person whose folder claims a project that nothing speaks for; None without a doubt."""
     project = Project(namespace="") if args.namespace or named_namespace() else project_of()
     if not project.is_doubtful or project.remote is None:
         return None
     return (
-        f"this folder says that it is a clone of {plain.one_line(project.remote)}, and nothing here shows that git made "
-        f"it one, so its memories are its own ({plain.one_line(project.namespace)}); `{PROGRAM} join` if it is yours"
+        f"this folder says that it is a clone of {plain.one_line(project.remote)}, and nothing here shows that git "
+        f"made it one: its memories are its own ({plain.one_line(project.namespace)}); `{PROGRAM} join` if it is yours"
     )
 
 

@@ -91,9 +91,13 @@ def _place(location: Location) -> Check:
         return Check.fail("bank", f"{location} is a folder. Name a file in it.")
     if not path.exists():
         folder = next(folder for folder in path.absolute().parents if folder.exists())
-        if not os.access(folder, os.W_OK):
-            return Check.fail("bank", f"{location} does not exist, and {folder} cannot be written.")
-        return Check.warn("bank", f"There is no bank at {location}. `reasoningbank store KEY VALUE` creates one.")
+        is_possible = os.access(folder, os.W_OK)
+        absent = f"There is no bank at {location}. `reasoningbank store KEY VALUE` creates one."
+        return (
+            Check.warn("bank", absent)
+            if is_possible
+            else Check.fail("bank", f"{location} does not exist, and {folder} cannot be written.")
+        )
     if not os.access(path, os.R_OK):
         return Check.fail("bank", f"{location} cannot be read: check its permissions.")
     if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
