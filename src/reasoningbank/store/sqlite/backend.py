@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.wording import size
+from reasoningbank.core.wording import counted, size
 from reasoningbank.ports import Check
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class SqliteBackend:
             yield Check.ok("bank", f"{location} is new each time, and gone with its process")
         else:
             yield _place(location)
+            yield from _copies(Path(location.url).parent)
 
     def integrity(self, location: Location) -> Check:
         import apsw
@@ -110,6 +111,16 @@ def _place(location: Location) -> Check:
             "bank", f"Others on this machine may look into {location}. If that is not meant: chmod -R go= {names}"
         )
     return Check.ok("bank", f"{location} ({size(path.stat().st_size)}, writable)")
+
+
+def _copies(folder: Path) -> Iterator[Check]:
+    """Copies of the whole bank that a killed backup has left."""
+    from reasoningbank.store.sqlite.copying import abandoned_in
+
+    sizes = [partial.stat().st_size for partial in abandoned_in(folder)]
+    if sizes:
+        told = f"{counted(len(sizes), 'copy', 'copies')} of a killed backup ({size(sum(sizes))}) in {folder}"
+        yield Check.warn("copies", f"{told}: the next `reasoningbank backup FILE` removes what it finds there.")
 
 
 def _quick_check(path: Path) -> list[str]:

@@ -81,15 +81,22 @@ def passing_file(target: Path) -> Iterator[Path]:
 
 
 def remove_abandoned(folder: Path) -> None:
+    for partial in abandoned_in(folder):
+        for name in (partial, Path(f"{partial}-journal"), Path(f"{partial}-wal"), Path(f"{partial}-shm")):
+            with suppress(OSError):
+                name.unlink(missing_ok=True)
+
+
+def abandoned_in(folder: Path) -> Iterator[Path]:
+    """Copies in a folder whose process is gone; nobody else takes one while it is looked at."""
     if sys.platform == "win32":
         return
     for partial in folder.glob("*.partial-*-??????"):
-        # Someone else's, or gone meanwhile: not ours to remove.
+        # Someone else's, or gone meanwhile: not ours.
         with suppress(OSError):
             held = os.open(partial, os.O_RDWR | os.O_CLOEXEC)
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                for name in (partial, Path(f"{partial}-journal")):
-                    name.unlink(missing_ok=True)
+                yield partial
             finally:
                 os.close(held)
