@@ -37,6 +37,10 @@ class Desk:
         self._around = Surroundings(self.home, self.project, model.address, self._environment())
         self.run("git", "init", "--quiet", "--initial-branch", "main")
         self.run("git", "remote", "add", "origin", f"https://{NAMESPACE}.git")
+        self.run("git", "commit", "--quiet", "--allow-empty", "-m", "start")
+        # What a first push leaves: without it nothing speaks for the remote.
+        tracking = ("refs/remotes/origin/main", "HEAD")
+        self.run("git", "update-ref", "--create-reflog", "-m", "update by push", *tracking)
         self.bank_command("install", client.name, "--yes")
         client.prepare(self._around)
 

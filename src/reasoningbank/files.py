@@ -1,16 +1,18 @@
-"""Files on a disk, for every room that writes some: whole files, durable names, locks.
+"""Files on a disk, for every room that has some: plain files read within a limit, whole files, durable names, locks.
 
 Knows descriptors, renames and what must be synced. Refuses to know what is in a file.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from io import FileIO
+from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,11 +24,40 @@ else:
 PRIVATE_MODE = 0o600
 ORDINARY_MODE = 0o666
 """As far as the user's own mask allows."""
+MOST_TEXT_BYTES = 1_000_000
+"""Far more than settings, pointers and notes have that a person or a program writes by hand."""
+_OPEN_PLAIN = (
+    os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+)  # fmt: skip
 _OPEN_LOCK = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 _LOCKED_BYTE = 1024
 """Windows refuses reads of a locked byte, so the lock sits beyond whatever a lock file says."""
 _FIRST_PAUSE_S = 0.0005
 _LONGEST_PAUSE_S = 0.005
+
+
+def open_plain(path: Path | str) -> BufferedReader:
+    """A plain file to read. Raises OSError for a device, a FIFO or a folder, and waits for none of them.
+
+    Whoever made a folder chose what is under its names: `/dev/zero` never ends, and a FIFO never begins.
+    """
+    descriptor = os.open(path, _OPEN_PLAIN)
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
+        raise OSError(number, "it is not a plain file", str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def read_plain(path: Path | str, most_bytes: int = MOST_TEXT_BYTES) -> bytes:
+    """The bytes of a plain file. Raises OSError for anything else, and for a file that is larger."""
+    with open_plain(path) as file:
+        data = file.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise OSError(errno.EFBIG, f"it is larger than the {most_bytes:,} bytes that are read", str(path))
+    return data
 
 
 @contextmanager
@@ -51,6 +82,15 @@ def whole_file(
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
+
+
+def make_private_folder(path: Path) -> list[Path]:
+    """Make a folder, and those above it that are missing, for this user only; gives those that were missing."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        # One by one: of several that are missing, `parents` would give the mode to the last.
+        folder.mkdir(mode=0o700, exist_ok=True)
+    return missing
 
 
 def sync(descriptor: int) -> None:

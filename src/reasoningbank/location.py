@@ -115,6 +115,9 @@ def file_location(path: str) -> Location:
     """The place of a bank that is a file, or of one that lives in memory."""
     if path == MEMORY:
         return Location(MEMORY, None)
+    if os.path.islink(path):
+        # SQLite keeps its log beside the file that is meant, and so is everything else of a bank.
+        path = os.path.realpath(path)
     folder, name = os.path.split(_absolute(path))
     return Location(path, folder, name)
 

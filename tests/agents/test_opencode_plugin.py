@@ -13,6 +13,7 @@ import pytest
 import reasoningbank
 from reasoningbank import ReasoningBank
 from reasoningbank.cli.main import main
+from tests.clones import a_clone
 
 NODE = shutil.which("node")
 SOURCE = str(Path(reasoningbank.__file__).parents[1])
@@ -65,10 +66,7 @@ def plugin(tmp_path, monkeypatch):
 
 @pytest.fixture
 def work(tmp_path):
-    folder = tmp_path / "work"
-    (folder / ".git").mkdir(parents=True)
-    (folder / ".git" / "config").write_text(f'[remote "origin"]\n  url = https://{NAMESPACE}\n')
-    return folder
+    return a_clone(tmp_path / "work", f"https://{NAMESPACE}")
 
 
 def session(plugin, work) -> dict:

@@ -14,7 +14,7 @@ from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.index import generation
 from reasoningbank.index.embedded import EmbeddedIndex
 from reasoningbank.index.policy import SegmentPolicy
-from reasoningbank.index.rows import STARTS
+from reasoningbank.index.rows import COLUMNS, STARTS
 from reasoningbank.index.segments import merge_ranges
 
 IDENTITY = EmbedderIdentity(name="hash", model="ngram-1-2-3", dimension=64, revision="1")
@@ -91,6 +91,23 @@ def test_a_flipped_bit_of_the_index_is_named_by_verify_until_it_is_mended(
         assert bank.catch_up()
         assert bank.verify() == []
         assert found(bank) == set(filled)
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_a_flipped_bit_of_any_column_is_named_or_changes_nothing(path: Path, filled: list[str], column: str) -> None:
+    """Nothing depends on `changed` but whether a row is looked at once more, so it has no checksum."""
+    with opened(path) as bank:
+        whole = [(hit.id, hit.confidence.mean) for hit in bank.search("advice about number", floor=0.0).memories]
+    width = COLUMNS[column].itemsize
+    for byte in range(0, width, max(1, width // 4)):
+        flip(file_of(path, "rows"), STARTS[column] + width * 4 + byte)
+    with opened(path) as bank:
+        if column != "changed":
+            assert bank.verify() != []
+        answers = [(hit.id, hit.confidence.mean) for hit in bank.search("advice about number", floor=0.0).memories]
+        assert answers == whole
+        bank.mend_index()
+        assert bank.verify() == []
 
 
 @pytest.mark.parametrize(("name", "at"), PLACES)

@@ -11,6 +11,7 @@ import pytest
 
 from reasoningbank.agents.state_dir import place_of
 from reasoningbank.cli.hooking import location_of
+from tests.clones import a_clone
 
 FIXED = [
     ("pytest tests", "E   ModuleNotFoundError: No module named 'httpx'", True),
@@ -28,10 +29,7 @@ def repository(tmp_path):
     """`repository(name)` is the folder of a repository with a remote."""
 
     def make(name):
-        git = tmp_path / name / ".git"
-        git.mkdir(parents=True)
-        (git / "config").write_text(f'[remote "origin"]\n  url = git@example.com:team/{name}.git\n')
-        return tmp_path / name
+        return a_clone(tmp_path / name, f"git@example.com:team/{name}.git")
 
     return make
 

@@ -28,6 +28,7 @@ class Work:
         self.git("init", "-q", "-b", "main")
         self.git("remote", "add", "origin", "https://example.com/team/app.git")
         self.commit("README", "hello\n", days=60)
+        self.git("update-ref", "--create-reflog", "-m", "update by push", "refs/remotes/origin/main", "HEAD")
 
     def git(self, *words, days=0.0):
         at = f"{int(time.time() - days * DAY)} +0000"
@@ -172,9 +173,9 @@ def test_a_rebased_a_squashed_and_an_unmerged_commit_are_unknown(rb, work, sessi
 
 def test_a_clone_elsewhere_tells_the_same_and_another_repository_nothing(rb, work, session, tmp_path):
     session(work.commit("client.py", "retry()\n", days=8))
-    subprocess.run(["git", "clone", "-q", str(work.folder), str(tmp_path / "copy")], check=True, timeout=300)
-    clone = tmp_path / "copy"
-    subprocess.run(["git", "-C", str(clone), "remote", "set-url", "origin", "git@example.com:team/app.git"], check=True)
+    clone, url = tmp_path / "copy", "git@example.com:team/app.git"
+    instead = f"url.{work.folder}.insteadOf={url}"
+    subprocess.run(["git", "-c", instead, "clone", "-q", url, str(clone)], check=True, timeout=300)
     assert fates(rb("watch-git", clone, "--json", "--dry-run")) == ["survived"]
     other = Work(tmp_path / "other")
     other.git("remote", "set-url", "origin", "https://example.com/team/other.git")

@@ -10,15 +10,12 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.config import VARIABLES, from_environment, home, repository_namespace
 from reasoningbank.core.types import DEFAULT_NAMESPACE
+from tests.clones import a_clone, a_worktree
 
 
-def a_repository(folder: Path, config: str = "") -> Path:
-    (folder / ".git").mkdir(parents=True)
-    (folder / ".git" / "config").write_text(config)
-    return folder
-
-
-REMOTE = '[core]\n\tbare = false\n[remote "{name}"]\n\turl = {url}\n\tfetch = +refs/heads/*\n'
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "home"))
 
 
 @pytest.mark.parametrize(
@@ -35,40 +32,32 @@ REMOTE = '[core]\n\tbare = false\n[remote "{name}"]\n\turl = {url}\n\tfetch = +r
     ],
 )
 def test_every_address_of_a_remote_gives_the_same_namespace(tmp_path: Path, url: str) -> None:
-    repository = a_repository(tmp_path / "x", REMOTE.format(name="origin", url=url))
+    repository = a_clone(tmp_path / "x", url)
     assert repository_namespace(repository) == "github.com/owner/project"
     (repository / "a" / "b").mkdir(parents=True)
     assert repository_namespace(repository / "a" / "b") == "github.com/owner/project"
 
 
 def test_no_secret_of_a_remote_gets_into_a_namespace(tmp_path: Path) -> None:
-    repository = a_repository(tmp_path / "x", REMOTE.format(name="origin", url="https://u:hunter2@host.org/p.git"))
-    assert "hunter2" not in repository_namespace(repository)
+    assert repository_namespace(a_clone(tmp_path / "x", "https://u:hunter2@host.org/p.git")) == "host.org/p"
 
 
 def test_origin_wins_over_other_remotes(tmp_path: Path) -> None:
-    config = REMOTE.format(name="upstream", url="https://h/up") + REMOTE.format(name="origin", url="https://h/own")
-    assert repository_namespace(a_repository(tmp_path / "x", config)) == "h/own"
-    assert (
-        repository_namespace(a_repository(tmp_path / "y", REMOTE.format(name="upstream", url="https://h/up"))) == "h/up"
-    )
+    clone = a_clone(tmp_path / "x", "https://h/own")
+    config = clone / ".git" / "config"
+    config.write_text('[remote "upstream"]\n\turl = https://h/up\n' + config.read_text())
+    assert repository_namespace(clone) == "h/own"
 
 
 def test_worktrees_share_the_namespace_of_their_repository(tmp_path: Path) -> None:
-    main = a_repository(tmp_path / "main")
-    link = main / ".git" / "worktrees" / "w"
-    link.mkdir(parents=True)
-    (link / "commondir").write_text("../..\n")
-    worktree = tmp_path / "elsewhere"
-    worktree.mkdir()
-    (worktree / ".git").write_text(f"gitdir: {link}\n")
-    assert repository_namespace(worktree) == repository_namespace(main)
+    main = tmp_path / "main"
+    (main / ".git").mkdir(parents=True)
+    assert repository_namespace(a_worktree(tmp_path / "elsewhere", main)) == repository_namespace(main)
 
 
 @pytest.mark.parametrize("url", [None, "/srv/git/p.git", "../p", "file:///srv/p", "C:\\p"])
 def test_without_a_remote_elsewhere_the_folder_of_the_repository_counts(tmp_path: Path, url: str | None) -> None:
-    config = "" if url is None else REMOTE.format(name="origin", url=url)
-    first, second = (a_repository(tmp_path / side / "project", config) for side in ("a", "b"))
+    first, second = (a_clone(tmp_path / side / "project", url or "") for side in ("a", "b"))
     assert repository_namespace(first).startswith("project-")
     assert repository_namespace(first) != repository_namespace(second)
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import errno
 import gc
+import json
 import os
 import random
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
 import pytest
 
 from reasoningbank import ReasoningBank
+from reasoningbank.cli.main import main
 from reasoningbank.core.errors import (
     BankDamaged,
     BankError,
@@ -87,18 +90,47 @@ def test_opening_on_a_full_disk_says_so_and_works_once_there_is_room(small_disk:
         assert [m.id for m in bank.search("before the disk was full").memories] == [kept.id]
 
 
-def test_a_first_search_on_a_full_disk_is_a_typed_error_and_the_next_finds_once_there_is_room(small_disk: Path) -> None:
+def fill(disk: Path, left: int = 0) -> Path:
+    """Take all room but so many bytes."""
+    ballast = disk / "ballast"
+    room = os.statvfs(disk)
+    with suppress(OSError):
+        ballast.write_bytes(bytes(max(0, room.f_bavail * room.f_frsize - left)))
+    return ballast
+
+
+@pytest.mark.parametrize("left", [0, 100_000, 400_000])
+def test_a_first_search_on_a_full_disk_answers_by_words_and_builds_the_index_once_there_is_room(
+    small_disk: Path, left: int
+) -> None:
     with opened(small_disk / "bank.db") as bank:
         kept = bank.record(title="Stored early", content="before the disk was full")
-        with pytest.raises(OSError, match="space"), (small_disk / "ballast").open("wb") as file:  # noqa: PT012
-            while True:
-                file.write(bytes(4096))
-                file.flush()
+        ballast = fill(small_disk, left)
         for _ in range(2):
-            with pytest.raises(BankFull):
-                bank.search("before the disk was full")
-        (small_disk / "ballast").unlink()
+            assert [m.id for m in bank.search("before the disk was full").memories] == [kept.id]
+        ballast.unlink()
         assert [m.id for m in bank.search("before the disk was full").memories] == [kept.id]
+        assert bank.catch_up(budget_s=600)
+
+
+@pytest.mark.parametrize("left", [0, 40_000, 400_000])
+def test_a_command_that_reads_answers_on_a_full_disk_though_the_index_owes_something(
+    small_disk: Path, left: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = small_disk / "bank.db"
+    with opened(path) as bank:
+        bank.record(title="First", content="retry a request after a pause")
+        bank.search("retry a request")
+        for number in range(100):
+            bank.record(title=f"Other {number}", content=f"{number} has nothing to do with any of it " + "word " * 40)
+        cap = bank.record(title="Cap", content="cap the backoff of retries at a minute")
+    fill(small_disk, left)
+    for command in (["query", "cap the backoff of retries"], ["inject", "cap the backoff of retries"], ["get", cap.id]):
+        assert main(["--bank", str(path), "--namespace", "n", *command]) == 0
+        assert "cap the backoff of retries" in capsys.readouterr().out
+    assert main(["--bank", str(path), "--namespace", "n", "list"]) == 0
+    assert main(["--bank", str(path), "--namespace", "n", "store", "b", "word " * 200_000]) != 0
+    assert "full" in capsys.readouterr().err
 
 
 def test_erasing_works_on_a_full_disk_and_leaves_nothing_of_what_it_erased(small_disk: Path) -> None:
@@ -161,6 +193,9 @@ def test_what_the_system_refuses_is_a_typed_error_with_the_remedy(
         if (verb, number) == ("erase", errno.ENOSPC):
             # Without room for an index that leaves something out, the index goes and the erasure stays.
             bank.erase(kept[0])
+        elif (verb, number) == ("search", errno.ENOSPC):
+            # Without room for what an index is opened with, words have to do.
+            assert {hit.id for hit in bank.search("advice", floor=0.0).memories} == set(kept)
         else:
             with pytest.raises(error, match=r"try again|check the permissions|open it again"):
                 acts[verb](bank)
@@ -229,6 +264,30 @@ bank.backup(sys.argv[2], lambda *_: os.kill(os.getpid(), signal.SIGKILL))
     with opened(path) as bank:
         bank.backup(folder / "second.db")
     assert [p.name for p in folder.iterdir()] == ["second.db"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
+def test_doctor_tells_of_copies_that_a_killed_backup_has_left_and_not_of_one_that_is_being_made(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def copies() -> list[str]:
+        main(["--bank", str(path), "doctor", "--json"])
+        return [check["says"] for check in json.loads(capsys.readouterr().out)["checks"] if check["name"] == "copies"]
+
+    during: list[list[str]] = []
+    with opened(path) as bank:
+        bank.record(title="t", content="c")
+        bank.backup(path.parent / "whole.db", lambda *_: during.append(copies()))
+    assert during
+    assert not any(during)
+    left = path.parent / "first.db.partial-1-abcdef"
+    left.write_bytes(bytes(5_000))
+    [says] = copies()
+    assert "1 copy of a killed backup (5.0 KB)" in says
+    (path.parent / "elsewhere").mkdir()
+    with opened(path) as bank:
+        bank.backup(path.parent / "elsewhere" / "next.db")
+    assert not left.exists()
 
 
 class Medium(apsw.VFS):

@@ -43,7 +43,7 @@ _CHANGES_FILES = pattern(r"(?i)edit|write|patch|replace|create|delete")
 
 
 def answer_event(event: Event, house: House) -> str:
-    spaces = spaces_of(event.cwd, house.policy, house.namespace)
+    spaces = spaces_of(event.cwd, house.policy, house.namespace, remember=True)
     if event.session and not host_named(event.agent).transcripts_tell_results:
         event = _write_down(event, house)
     advice: Advice | None = None

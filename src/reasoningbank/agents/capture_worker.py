@@ -7,6 +7,7 @@ kept and not noted is found again and known by its ids.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -113,9 +114,9 @@ def read_noted(
         except (FileNotFoundError, IsADirectoryError, InvalidInput):
             # Gone, or nothing that could be kept: another try would meet the same.
             pass
-        except OSError:
-            # A disk that is away may come back.
-            if abs(clock() - note.at) < PATIENCE_S:
+        except OSError as error:
+            # A disk that is away may come back; what is no plain file becomes none.
+            if error.errno != errno.EINVAL and abs(clock() - note.at) < PATIENCE_S:
                 continue
         path.unlink(missing_ok=True)
 

@@ -14,7 +14,7 @@ from reasoningbank.core.commands import commands_in, plain_command
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.stem import stem
-from reasoningbank.learn.offline.user_rules import stands
+from reasoningbank.learn.offline.user_rules import standing
 
 LEAST_SAME_GOAL = 0.6
 _WORD = pattern(r"[^\W\d_]{2,}")
@@ -77,7 +77,7 @@ def objections_to(call: IntendedCall, troubles: Sequence[Trouble]) -> Objections
 def rules_against(call: IntendedCall, rules: Sequence[RuleText]) -> list[str]:
     """Ids of the rules that forbid a call, the latest word first; one that is replaced forbids nothing."""
     words = call_words(call.command, call.path, call.branch)
-    return [rule.id for number, rule in enumerate(rules) if forbids(rule.text, words) and stands(rules, number)]
+    return [rule.id for rule in standing(rules) if forbids(rule.text, words)]
 
 
 def _harmful_like(words: CallWords, failures: Sequence[Trouble]) -> list[str]:

@@ -7,13 +7,11 @@ it tells is known by the ids of its prompts and calls, so nothing is kept twice.
 
 from __future__ import annotations
 
-import errno
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from stat import S_ISREG
 from typing import Any
 
 from reasoningbank.agents.hosts import host_named
@@ -23,6 +21,7 @@ from reasoningbank.core.digest import blake2b
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.patterns import pattern
+from reasoningbank.files import open_plain
 from reasoningbank.learn.ingest import claude_code
 from reasoningbank.learn.ingest.text import LONGEST_LINE_BYTES, parse_json
 from reasoningbank.learn.prompting import prompt
@@ -63,11 +62,8 @@ def read_transcript(
     path: Path, cursor: TranscriptCursor, *, agent: str, session: str, namespace: str, parent: Path | None = None
 ) -> Read:
     """Raises OSError when the file cannot be read. `parent` is the transcript of the session that a subagent ran in."""
-    if not S_ISREG(path.stat().st_mode):
-        # A pipe or a device would be read for ever.
-        raise FileNotFoundError(errno.ENOENT, "No such file", str(path))
     host = host_named(agent)
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         whole = host.records_of(path)
         # A text that is written anew each time is read whole each time.
         start = _start(file, cursor) if whole is None else 0
@@ -96,7 +92,7 @@ def read_transcript(
     if not groups:
         return Read(tasks=(), cursor=replace(cursor, offset=start))
     first = groups[-1][0]
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         return Read(tasks=tuple(tasks), cursor=_cursor_at(file, places[id(first)], str(first.get("uuid") or "")))
 
 
@@ -179,7 +175,7 @@ def _hidden(path: Path, reader: TranscriptReader, whole: Sequence[Mapping[str, A
 
 
 def _raw_lines(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         while raw := file.readline(LONGEST_LINE_BYTES):
             yield raw
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.files import sync_folder, whole_file
+from reasoningbank.files import make_private_folder, sync_folder, whole_file
 from reasoningbank.location import Location
 
 HOOKS = "hooks"
@@ -82,9 +82,7 @@ def name_of(*parts: str) -> str:
 
 def make_room(path: Path) -> None:
     """Make the folder of a file, for this user only."""
-    # One by one: of several that are missing, only the last would get the mode.
-    path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.parent.mkdir(mode=0o700, exist_ok=True)
+    make_private_folder(path.parent)
 
 
 def write_whole(path: Path, text: str, *, durable: bool = False) -> None:

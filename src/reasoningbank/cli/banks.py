@@ -9,15 +9,17 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from reasoningbank.cli.plain import one_line
 from reasoningbank.config import default_location, locate
-from reasoningbank.core.errors import BankUnavailable
+from reasoningbank.core.errors import BankFull, BankUnavailable
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import Memory, State
 from reasoningbank.location import MEMORY, Location
 from reasoningbank.wiring import ReasoningBank
 from reasoningbank.wiring.backends import backend_of
+from reasoningbank.wiring.notices import tell
 
 _MOST_NAMED = 3
 
@@ -31,8 +33,10 @@ class OpenedBank:
 
 
 @contextmanager
-def open_bank(args: Namespace, *, create: bool = False) -> Iterator[OpenedBank]:
-    """`create` for commands that write something new; the others find a bank or an empty stand-in."""
+def open_bank(args: Namespace, *, create: bool = False, only_reads: bool = False) -> Iterator[OpenedBank]:
+    """`create` for commands that write something new; the others find a bank or an empty stand-in. Those that
+    `only_reads` need no room on the disk.
+    """
     location = location_of(args)
     # Of those commands only that may choose one; the bank remembers it.
     policy = getattr(args, "policy", None)
@@ -42,9 +46,17 @@ def open_bank(args: Namespace, *, create: bool = False) -> Iterator[OpenedBank]:
         with ReasoningBank.open(MEMORY, namespace=args.namespace, config=args.config) as bank:
             yield OpenedBank(bank=bank, location=location, missing=True)
         return
-    with ReasoningBank.open(
-        location, namespace=args.namespace, index=args.index, create=create, policy=policy, config=args.config
-    ) as bank:
+    opening = partial(
+        ReasoningBank.open, location, namespace=args.namespace, create=create, policy=policy, config=args.config
+    )
+    try:
+        bank = opening(index=args.index)
+    except BankFull:
+        if not only_reads:
+            raise
+        bank = opening(read_only=True)
+        tell(f"The disk that holds {location} is full: it is read only, and what is new is indexed for each search.")
+    with bank:
         yield OpenedBank(bank=bank, location=location, missing=False)
 
 

@@ -206,6 +206,9 @@ def _hooks(options: dict[str, str]) -> str:
 def _mentions_hooks(path: str) -> bool:
     """Whether a file is there and worth parsing: most are not, and a hook runs at every step."""
     try:
+        # A FIFO would be waited for, and a device read for as long as there is memory.
+        if not os.path.isfile(path):
+            return False
         with open(path, "rb") as file:
             return b"hooks" in file.read(MOST_BYTES)
     except OSError:

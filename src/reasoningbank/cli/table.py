@@ -72,6 +72,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "graph import": CommandEntry("ask", "take over a graph from GraphML or JSON", "graph_files"),
     "graph export": CommandEntry("ask", "write the graph as GraphML, Cypher or JSON", "graph_files"),
     "graph remove": CommandEntry("ask", "erase a node, or a conversation, from the graph", "graph_removing"),
+    "join": CommandEntry("keep", "say that this folder belongs to a project", "join"),
     "team list": CommandEntry("keep", "list the teams and the projects in each", "team"),
     "team add": CommandEntry("keep", "put this project, or others, into a team", "team"),
     "team remove": CommandEntry("keep", "take this project, or others, out of its team", "team"),

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Collection
 from pathlib import Path
 
-from reasoningbank.config.repository import repository_namespace
+from reasoningbank.config.repository import Project, find_project
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.location import DEFAULT_NAME, Location, parse_location
@@ -76,7 +76,7 @@ def from_environment(directory: Path | None = None) -> Config:
     variables = os.environ
     return Config(
         bank=variables.get("REASONINGBANK_BANK") or str(home() / DEFAULT_NAME),
-        namespace=named_namespace() or repository_namespace(directory or _here()),
+        namespace=named_namespace() or project_of(directory).namespace,
         embedder=variables.get("REASONINGBANK_EMBEDDER") or None,
         durability=variables.get("REASONINGBANK_DURABILITY") or None,
         index=variables.get("REASONINGBANK_INDEX") or None,
@@ -98,6 +98,19 @@ def from_environment(directory: Path | None = None) -> Config:
 def named_namespace() -> str | None:
     """The project that the environment names, instead of the repository around the process."""
     return os.environ.get("REASONINGBANK_NAMESPACE") or None
+
+
+def project_of(directory: Path | None = None, *, remember: bool = False) -> Project:
+    """The project around a folder, or around this process; `remember` keeps what git's traces say of it now."""
+    try:
+        places = home()
+    except InvalidInput:  # a user without a home has no memory of places either
+        places = None
+    return find_project(directory or _here(), places, remember=remember)
+
+
+def repository_namespace(directory: Path) -> str:
+    return project_of(directory).namespace
 
 
 def locate(named: str | Path | Location | None = None) -> Location:

@@ -14,6 +14,7 @@ from typing import Any
 
 from reasoningbank.config.knobs import BY_NAME, EMBEDDERS, KNOBS, SECTIONS, SEED_NAMES, check_value
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.files import read_plain
 
 SEED_TABLE = "reasoning_bank"
 """The table in which seed 001 keeps everything; ours may stand in it too."""
@@ -47,7 +48,7 @@ def _tables(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(path.read_text("utf-8-sig"))
+        return tomllib.loads(read_plain(path).decode("utf-8-sig"))
     except OSError as error:
         raise InvalidInput(f"{path}: the configuration file cannot be read ({error.strerror}).") from None
     except UnicodeDecodeError:

@@ -14,6 +14,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +27,7 @@ from reasoningbank.core.errors import EmbedderError, InvalidInput, MissingExtra
 from reasoningbank.core.media import faults_of
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.embed.wordpiece import WordPiece, read_vocabulary
+from reasoningbank.files import open_plain, read_plain, whole_file
 from reasoningbank.forking import renew_in_child, unforked
 
 LONGEST_TEXT_TOKENS: Final = 256
@@ -47,11 +49,13 @@ class MiniLMEmbedder:
 
     costly = False
 
-    def __init__(self, threads: int | None = None) -> None:
+    def __init__(self, threads: int | None = None, *, stamp: Path | None = None) -> None:
+        """`stamp` is a file that remembers how the model's files looked when their hashes were last found right."""
         if threads is not None and threads < 1:
             raise InvalidInput(f"The local embedder needs at least 1 thread, not {threads}.")
         self._threads = threads or min(_MOST_THREADS, os.cpu_count() or 1)
         self.identity = _read_identity(MODEL_FOLDER / "manifest.json")
+        self._stamp = stamp
         self._loading = threading.Lock()
         self._loaded: tuple[WordPiece, _Session] | None = None
         renew_in_child(self._begin_in_child)
@@ -94,6 +98,7 @@ class MiniLMEmbedder:
     def _load(self) -> tuple[WordPiece, _Session]:
         with unforked(), self._loading:
             if self._loaded is None:
+                _check_files(MODEL_FOLDER, self._stamp)
                 session = _open_session(MODEL_FOLDER / "model.int8.onnx")
                 self._loaded = WordPiece(read_vocabulary(MODEL_FOLDER / "vocab.txt")), session
             return self._loaded
@@ -110,6 +115,44 @@ def _read_identity(manifest: Path) -> EmbedderIdentity:
     return EmbedderIdentity(
         name="local", model=facts["model"], dimension=facts["dimension"], revision=facts["revision"]
     )
+
+
+def damaged_files(folder: Path) -> list[str]:
+    """The files of a model that do not have the hashes of its manifest."""
+    from hashlib import file_digest
+
+    damaged = []
+    for name, digest in json.loads(read_plain(folder / "manifest.json"))["files"].items():
+        try:
+            with open_plain(folder / name) as file:
+                is_whole = file_digest(file, "sha256").hexdigest() == digest
+        except FileNotFoundError:
+            is_whole = False
+        if not is_whole:
+            damaged.append(name)
+    return damaged
+
+
+def _check_files(folder: Path, stamp: Path | None) -> None:
+    """Raise for a model that is not as it was shipped. Its hashes are taken anew once a file has another size, time or
+    inode: a changed byte would give other vectors, and no search would say so.
+    """
+    with faults_of(f"the local model in {folder}"):
+        stats = [path.stat() for path in sorted(folder.iterdir())]
+        looks = repr([(s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for s in stats]).encode()
+        with suppress(OSError):
+            if stamp is not None and read_plain(stamp) == looks:
+                return
+        damaged = damaged_files(folder)
+    if damaged:
+        raise EmbedderError(
+            f"{', '.join(damaged)} of the local model in {folder} is not as it was shipped, so its vectors would mean "
+            "something else. Reinstall it: pip install --force-reinstall --no-deps reasoningbank"
+        )
+    if stamp is not None:
+        # Where nothing can be written, each process takes the hashes once.
+        with suppress(OSError), whole_file(stamp, durable=False) as file:
+            file.write(looks)
 
 
 def _was_interrupted(error: BaseException | None) -> bool:

@@ -15,6 +15,7 @@ from reasoningbank.core.wording import clip_title
 from reasoningbank.exchange.claude_flow_fields import Reading, Unreadable, read_memory
 from reasoningbank.exchange.coerce import digest, parse_json, text_of
 from reasoningbank.exchange.items import IncomingMemory, Item, SkippedItem
+from reasoningbank.files import read_plain
 
 STORE_BYTES = 256_000_000
 _SHAPE = "claude-flow-basic"
@@ -64,7 +65,7 @@ def load_store(path: Path) -> Mapping[str, Any]:
             raise ImportRejected(f"{path} is a folder. Name the file in it, for example memory/memory-store.json.")
         if path.stat().st_size > STORE_BYTES:
             raise ImportRejected(f"{path} is larger than {STORE_BYTES:,} bytes. Split it by namespace and import each.")
-        value = parse_json(path.read_bytes().decode("utf-8-sig"))
+        value = parse_json(read_plain(path, STORE_BYTES).decode("utf-8-sig"))
     except FileNotFoundError as error:
         raise ImportRejected(f"{path} does not exist. Basic mode keeps memory/memory-store.json.") from error
     except OSError as error:

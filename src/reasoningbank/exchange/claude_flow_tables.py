@@ -17,6 +17,7 @@ import apsw
 
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.exchange.items import SkippedItem
+from reasoningbank.files import open_plain
 
 BUSY_TIMEOUT_MS = 5_000
 VECTOR_COLUMNS = frozenset({"embedding", "vector"})
@@ -80,7 +81,7 @@ def open_database(path: Path) -> Iterator[Database]:
 
 def is_sqlite(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             return file.read(len(_MAGIC)) == _MAGIC
     except OSError:
         return False
@@ -123,7 +124,7 @@ def _connect(path: Path) -> tuple[apsw.Connection, bool]:
 
 
 def _at_rest(path: Path) -> bool:
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         header = file.read(20)
     return header[18:20] == b"\x02\x02" and not Path(f"{path}-wal").exists()
 

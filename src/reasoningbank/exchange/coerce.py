@@ -19,6 +19,7 @@ from typing import Any
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.types import Outcome
 from reasoningbank.core.wording import clip_title
+from reasoningbank.files import open_plain
 
 TAG_CHARACTERS = 100
 TAGS = 64
@@ -166,7 +167,7 @@ class TextLine:
 def lines_of(path: Path) -> Iterator[TextLine]:
     """The lines of a UTF-8 file that are not blank; one that cannot be read is a line with a fault."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             number = 0
             while raw := file.readline(LINE_BYTES):
                 number += 1

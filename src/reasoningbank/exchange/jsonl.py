@@ -11,6 +11,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import cache, partial
+from io import TextIOWrapper
+from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,8 +33,10 @@ from reasoningbank.core.drafts import (
 from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.record_kinds import BY_NOUN, RecordKind, kind_of
 from reasoningbank.core.types import EVERY_NAMESPACE, Consolidation, Edge, Node, Record, SideRecord, State
+from reasoningbank.exchange.coerce import LINE_BYTES
 from reasoningbank.exchange.items import IncomingMemory, SkippedItem
 from reasoningbank.exchange.plain_memory import is_lesson, is_memory, item_from, make_storable
+from reasoningbank.files import open_plain
 from reasoningbank.graph.node_fields import valid_node
 
 FORMAT = "reasoningbank"
@@ -71,9 +75,16 @@ def _dump(values: Mapping[str, Any]) -> str:
 def read_lines(path: Path) -> Iterator[ExportLine | IncomingMemory | SkippedItem]:
     """Every line as a record, a draft or a reason why not. Never raises for a bad line."""
     try:
-        with path.open("r", encoding="utf-8-sig", errors="surrogateescape") as file:
-            for number, text in enumerate(file, start=1):
-                if text.strip():
+        with TextIOWrapper(open_plain(path), "utf-8-sig", "surrogateescape") as file:
+            for number in count(1):
+                text = file.readline(LINE_BYTES)
+                if not text:
+                    return
+                if len(text) == LINE_BYTES:
+                    while len(file.readline(LINE_BYTES)) == LINE_BYTES:
+                        pass
+                    yield SkippedItem(what=f"line {number}", why=f"longer than {LINE_BYTES:,} characters")
+                elif text.strip():
                     item = _item(number, text)
                     if item is not None:
                         yield item

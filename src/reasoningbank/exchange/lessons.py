@@ -13,6 +13,7 @@ from reasoningbank.core.errors import ImportRejected
 from reasoningbank.exchange.coerce import lines_of, object_of, parse_json
 from reasoningbank.exchange.items import Item, SkippedItem
 from reasoningbank.exchange.plain_memory import is_lesson, is_memory, item_from, make_storable
+from reasoningbank.files import read_plain
 
 DOCUMENT_BYTES = 256_000_000
 _LIST_NAMES = ("lessons", "memories", "reasoning_bank", "reasoningbank", "data", "items", "entries", "results")
@@ -40,7 +41,7 @@ def document_entries(path: Path) -> list[Any] | None:
     try:
         if path.stat().st_size > DOCUMENT_BYTES:
             return None
-        value = parse_json(path.read_bytes().decode("utf-8-sig"))
+        value = parse_json(read_plain(path, DOCUMENT_BYTES).decode("utf-8-sig"))
     except ValueError:
         return None
     except OSError as error:

@@ -20,6 +20,7 @@ from reasoningbank.exchange.coerce import moment_of, outcome_of, small, tags_of,
 from reasoningbank.exchange.front_matter import Value, split_front_matter
 from reasoningbank.exchange.items import IncomingMemory, Item, SkippedItem
 from reasoningbank.exchange.memory_blocks import Blocks, MemoryBlock, parse_blocks
+from reasoningbank.files import read_plain
 
 ORIGIN = "import:markdown"
 NOTE_CHARACTERS = 1_000_000
@@ -91,7 +92,7 @@ def _text(note: Path) -> str | SkippedItem:
             return SkippedItem(what=note.name, why="it is not a regular file")
         if note.stat().st_size > 4 * NOTE_CHARACTERS:
             return SkippedItem(what=note.name, why=f"it is longer than {NOTE_CHARACTERS:,} characters")
-        text = note.read_bytes().decode("utf-8-sig")
+        text = read_plain(note, 4 * NOTE_CHARACTERS).decode("utf-8-sig")
     except UnicodeDecodeError:
         return SkippedItem(what=note.name, why="it is not UTF-8 text")
     except OSError as error:

@@ -22,6 +22,7 @@ from reasoningbank.exchange.lessons import document_entries, read_lessons
 from reasoningbank.exchange.markdown import SUFFIXES, notes_in, read_markdown
 from reasoningbank.exchange.paper import is_task, read_paper
 from reasoningbank.exchange.plain_memory import is_lesson, is_memory
+from reasoningbank.files import open_plain
 
 REASONINGBANK_JSONL = "reasoningbank-jsonl"
 CLAUDE_FLOW_SQLITE = "claude-flow-sqlite"
@@ -57,7 +58,7 @@ def detect(path: Path) -> str:
         if not path.is_file():
             reason = "is not a regular file" if path.exists() else "does not exist"
             raise ImportRejected(f"{path} {reason}. Name a file to import, or a folder with Markdown files.")
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             head = file.read(_HEAD_BYTES)
     except OSError as error:
         raise ImportRejected(f"{path} cannot be read ({error.strerror}). Check its permissions.") from error

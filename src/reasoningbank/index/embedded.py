@@ -27,7 +27,7 @@ from reasoningbank.core.errors import (
 )
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import EmbedderIdentity, Memory, Standing
-from reasoningbank.files import sync_folder
+from reasoningbank.files import make_private_folder, sync_folder
 from reasoningbank.forking import renew_in_child
 from reasoningbank.index.changes import bury, change, copy_live, find, slots_in_doubt
 from reasoningbank.index.codes import encode, widen
@@ -123,7 +123,7 @@ class EmbeddedIndex:
 
     def _create(self) -> None:
         with full_disk_is_an_error(self._pointer):
-            self._directory.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._directory)
             granted = self._lock.acquire(_CREATE_WAIT_S)
         if not granted:
             raise BankBusy(f"Another process is creating the index in {self._directory}.")

@@ -65,7 +65,11 @@ class GrowingFile:
         self._dirty = True
 
     def reserve(self, size: int) -> None:
-        self._reserved(size)
+        descriptor = self._reserved(size)
+        if hasattr(os, "posix_fallocate") and _is_nearly_full(descriptor):
+            # No holes among what is scanned: where they cannot be filled, that is said now.
+            with full_disk_is_an_error(self.path):
+                os.posix_fallocate(descriptor, 0, size)
 
     def _reserved(self, size: int) -> int:
         if self._written is None:

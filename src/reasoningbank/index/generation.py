@@ -12,7 +12,7 @@ from pathlib import Path
 
 from reasoningbank.core.errors import BankDamaged, EmbedderMismatch
 from reasoningbank.core.frozen import replace
-from reasoningbank.files import sync_folder
+from reasoningbank.files import PRIVATE_MODE, make_private_folder, sync_folder
 from reasoningbank.index import rotation as rotations
 from reasoningbank.index import rows as row_file
 from reasoningbank.index.content import FILES, VECTOR_FILES, Content, IndexShape, Snapshot, with_checksum
@@ -39,9 +39,10 @@ class Generation(Content):
 
     @classmethod
     def create(cls, directory: Path, shape: IndexShape, header: Header) -> Generation:
-        directory.mkdir(parents=True)
+        make_private_folder(directory.parent)
+        directory.mkdir(mode=0o700)
         for name in FILES:
-            (directory / name).touch()
+            (directory / name).touch(mode=PRIVATE_MODE)
         turn = rotations.to_bytes(rotations.make_rotation(shape.identity.dimension))
         write_durably(directory / _ROTATION, [with_checksum(turn)])
         write_durably(directory / _ABOUT, [with_checksum(shape.about)])

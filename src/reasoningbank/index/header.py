@@ -13,7 +13,7 @@ from pathlib import Path
 
 from reasoningbank.core.errors import BankDamaged, BankTooNew, BankUnavailable, EmbedderMismatch
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.files import sync
+from reasoningbank.files import PRIVATE_MODE, sync
 
 FORMAT = 7
 _MAGIC = b"RBIX"
@@ -70,7 +70,8 @@ class HeaderFile:
     def create(cls, path: Path, header: Header) -> None:
         """A new one: to write over one that is there would empty it under the eyes of whoever has it mapped."""
         try:
-            made = path.open("xb")
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            made = os.fdopen(os.open(path, flags, PRIVATE_MODE), "wb")
         except FileExistsError as error:
             raise BankUnavailable(
                 f"The index {path.parent} is being made by another process at this moment: try again."

@@ -77,9 +77,13 @@ class Current:
         # What cannot be continued in memory is brought forward by each search that finds it free.
         if upkeep is None or time.monotonic() >= self._rest_until:
             folded: View | None = None
-            with suppress(BankReadOnly, BankFull), self._follower.writing(0.0) as granted:
-                if granted:
-                    folded = self._fold(budget_s)
+            try:
+                with suppress(BankReadOnly), self._follower.writing(0.0) as granted:
+                    if granted:
+                        folded = self._fold(budget_s)
+            except BankFull:
+                # Nobody writes the vectors that are owed as long as there is no room: a search has its own.
+                return self._continue(budget_s, ahead_s=budget_s, most_vectors=None)
             if folded is not None:
                 # A little with each fold, so that damage which hides something is found though nobody comes across it.
                 if upkeep is not None and not upkeep.is_sound_at(self._index.position.applied):
@@ -103,15 +107,17 @@ class Current:
             return self._continue(0.0)
         return View(self._index, seen, 0 if seen is not None else self._follower.lag())
 
-    def _continue(self, budget_s: float) -> View:
+    def _continue(
+        self, budget_s: float, *, ahead_s: float = AHEAD_BUDGET_S, most_vectors: int | None = AHEAD_VECTORS
+    ) -> View:
         upkeep = self._index.upkeep
         if upkeep is None or not self._lock.acquire(timeout=THREAD_WAIT_S):
             return View(self._index, None, self._follower.lag())
         try:
             follower = self._begin(upkeep)
-            deadline = time.monotonic() + min(budget_s, AHEAD_BUDGET_S)
+            deadline = time.monotonic() + min(budget_s, ahead_s)
             self._newest_first(follower)
-            seen = follower.follow(lambda: time.monotonic() > deadline, most_vectors=AHEAD_VECTORS)
+            seen = follower.follow(lambda: time.monotonic() > deadline, most_vectors=most_vectors)
             return View(follower.index, seen, 0 if seen is not None else follower.lag())
         except OSError as error:
             if error.errno != errno.ENOMEM:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reasoningbank.config import Config
 from reasoningbank.core.errors import InvalidInput
@@ -16,6 +16,7 @@ from reasoningbank.core.settings import EmbeddingSettings, parse_embedder
 from reasoningbank.core.types import EmbedderIdentity
 
 if TYPE_CHECKING:
+    from reasoningbank.location import Location
     from reasoningbank.ports import Embedder
 
 DEFAULT_EMBEDDER = "local"
@@ -66,6 +67,13 @@ def identity_of(name: str, dimension: int | None = None, model: str | None = Non
     return identity
 
 
+def examine_local_model() -> tuple[dict[str, Any], list[str]]:
+    """The manifest of the local model, and those of its files that do not have their hashes."""
+    from reasoningbank.embed.minilm import MODEL_FOLDER, damaged_files
+
+    return json.loads(_LOCAL_MANIFEST.read_bytes()), damaged_files(MODEL_FOLDER)
+
+
 def find_identity(wish: EmbeddingSettings, config: Config) -> EmbedderIdentity:
     """What the embedder is that somebody wishes for. A model that only its server knows is asked for its dimension."""
     name, model, dimension = wish.embedder or DEFAULT_EMBEDDER, wish.model, wish.dimension
@@ -97,7 +105,8 @@ def _check_dimension(dimension: int) -> None:
 """The vectors of a memory, whichever embedder: one of all that it says."""
 
 
-def make_embedder(identity: EmbedderIdentity, config: Config) -> Embedder:
+def make_embedder(identity: EmbedderIdentity, config: Config, location: Location | None = None) -> Embedder:
+    """`location` is of the bank beside which it is remembered that the local model's files are as they were shipped."""
     from reasoningbank.embed.cache import CachedEmbedder
 
     if identity.name == "hash":
@@ -107,7 +116,8 @@ def make_embedder(identity: EmbedderIdentity, config: Config) -> Embedder:
     if identity.name == "local":
         from reasoningbank.embed.minilm import MiniLMEmbedder
 
-        return CachedEmbedder(MiniLMEmbedder())
+        stamp = None if location is None else location.shared_path("local-model-checked")
+        return CachedEmbedder(MiniLMEmbedder(stamp=None if stamp is None else Path(stamp)))
     from reasoningbank.embed.remote import OpenAIEmbedder
 
     return CachedEmbedder(

@@ -7,11 +7,10 @@ took: refused at once it is asked again by the next search, and one that hangs h
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
-from reasoningbank.core.errors import IndexUnavailable
+from reasoningbank.core.errors import BankFull, IndexUnavailable
 from reasoningbank.wiring.index_choice import IndexChoice
 from reasoningbank.wiring.notices import tell
 from reasoningbank.wiring.searcher_in_force import SearcherInForce
@@ -45,10 +44,14 @@ class IndexOrWords:
         return done
 
     def searching(self, use: Callable[[Searcher], T]) -> T:
-        """Run `use` with the index, or without while its engine is away."""
+        """Run `use` with the index, or without while its engine is away, or has no room on its disk to be opened."""
         if monotonic() >= self._rest_until:
-            with suppress(IndexUnavailable):
+            try:
                 return self.using_index(use, follows=True)
+            except IndexUnavailable:
+                pass
+            except BankFull as error:
+                self._trouble = str(error)
         found = use(self._maker.make_without_index(self._choice.in_force().identity))
         self._tell()
         return found

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from reasoningbank.bank.bank import Bank
-from reasoningbank.config import ARGUMENT, find_settings, from_environment, locate
+from reasoningbank.config import ARGUMENT, find_settings, from_environment, locate, project_of
 from reasoningbank.context import BankContext
 from reasoningbank.core.confidence import ConfidencePolicy, policy_named
 from reasoningbank.core.drafts import clean_namespace, clean_tenant
@@ -110,6 +110,8 @@ class ReasoningBank(Bank):
                 raise closed
             if isinstance(closed, BankMoved):
                 tell(f"{location} was moved to {closed.place}: what can be read here is as it was then.")
+            if namespace is None and location.state is not None and not read_only:
+                project_of(remember=True)
             owner = clean_tenant(tenant)
             scrubber = scrubber_for(store, owner)
             context = BankContext(

@@ -108,7 +108,9 @@ class SearcherMaker:
 
     def embedder_of(self, identity: EmbedderIdentity) -> Embedder:
         if identity not in self._embedders:
-            self._embedders[identity] = make_embedder(identity, self._config)
+            info = self._store.info
+            place = None if info.read_only else info.location
+            self._embedders[identity] = make_embedder(identity, self._config, place)
         return self._embedders[identity]
 
     def as_index(self, opened: Index | Halves, kind: type[Follower]) -> Index:

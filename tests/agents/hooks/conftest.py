@@ -30,6 +30,7 @@ from reasoningbank.agents.hook_local import answer
 from reasoningbank.agents.state_dir import make_room, place_of
 from reasoningbank.config import locate
 from reasoningbank.files import hold
+from tests.clones import a_clone
 
 SOURCE = str(Path(reasoningbank.__file__).parents[1])
 PATIENCE_S = 300.0
@@ -123,9 +124,7 @@ class Desktop:
         self.folder = folder
         self.home = folder / "home"
         self.repository = folder / "work"
-        (self.repository / ".git").mkdir(parents=True)
-        (self.repository / ".git" / "config").write_text('[remote "origin"]\n\turl = git@example.com:acme/app.git\n')
-        (self.repository / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        a_clone(self.repository, "git@example.com:acme/app.git")
         self.home.mkdir()
         self.bank_path = self.home / "bank.db"
         self.place = place_of(locate(self.bank_path))

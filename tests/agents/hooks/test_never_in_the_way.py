@@ -17,6 +17,7 @@ from reasoningbank.agents.output import output_line
 from reasoningbank.cli.hooking import ANSWERS_IN_ANY_CASE
 from reasoningbank.cli.main import main
 from reasoningbank.config import home, locate
+from tests.clones import a_worktree
 
 storm = pytest.mark.storm
 PROMPT = "Please run the parser tests"
@@ -168,12 +169,7 @@ def test_text_of_any_language_passes_in_any_locale(desktop, locale) -> None:
     with desktop.bank() as bank:
         bank.record(title="Größe prüfen 漢字 🙂", description="Größe der 漢字 prüfen", content="Nimm »ß« statt ss. 🙂")
     desktop.environment.update(locale)
-    kept = desktop.repository / ".git" / "worktrees" / "tree"
-    kept.mkdir(parents=True)
-    (kept / "commondir").write_text("../..\n")
-    worktree = desktop.folder / "Größe 漢字"
-    worktree.mkdir()
-    (worktree / ".git").write_text(f"gitdir: {kept}\n")
+    worktree = a_worktree(desktop.folder / "Größe 漢字", desktop.repository)
     said = desktop.spawn("UserPromptSubmit", prompt="Bitte die Größe der 漢字 prüfen", cwd=str(worktree))
     assert "»ß«" in said.context
     assert said.out.isascii()

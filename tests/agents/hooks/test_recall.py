@@ -8,6 +8,7 @@ import pytest
 
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.learn.ingest.text import own_words_out
+from tests.clones import a_clone, a_worktree
 
 SUBJECTS = ("parser", "lexer", "scheduler", "renderer", "importer", "mailer", "billing", "search", "login", "export")
 
@@ -55,14 +56,8 @@ def test_another_repository_is_told_nothing_of_this_one(desktop) -> None:
 
 def test_a_worktree_and_a_clone_of_the_repository_are_told_the_same(desktop) -> None:
     teach(desktop)
-    worktree, clone = desktop.folder / "tree", desktop.folder / "clone"
-    kept = desktop.repository / ".git" / "worktrees" / "tree"
-    kept.mkdir(parents=True)
-    (kept / "commondir").write_text("../..\n")
-    worktree.mkdir()
-    (worktree / ".git").write_text(f"gitdir: {kept}\n")
-    (clone / ".git").mkdir(parents=True)
-    (clone / ".git" / "config").write_text('[remote "origin"]\n\turl = https://example.com/acme/app\n')
+    worktree = a_worktree(desktop.folder / "tree", desktop.repository)
+    clone = a_clone(desktop.folder / "clone", "https://example.com/acme/app")
     for session, folder in enumerate((worktree, clone)):
         assert "uv run pytest" in desktop.hook("SessionStart", f"s{session}", cwd=str(folder)).context
 

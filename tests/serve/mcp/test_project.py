@@ -13,6 +13,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests import forked
+from tests.clones import a_clone
 
 from .conftest import MODERN, WAIT_S
 
@@ -20,10 +21,7 @@ LESSON = {"title": "A title", "description": "When", "content": "Do this", "outc
 
 
 def repository(folder: Path, remote: str) -> Path:
-    (folder / ".git").mkdir(parents=True)
-    (folder / ".git" / "config").write_text(f'[remote "origin"]\n\turl = git@example.com:{remote}.git\n')
-    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-    return folder
+    return a_clone(folder, f"git@example.com:{remote}.git")
 
 
 @pytest.fixture

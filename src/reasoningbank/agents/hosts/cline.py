@@ -19,6 +19,7 @@ from reasoningbank.agents.events import (
     STOP,
 )
 from reasoningbank.agents.hosts.host import Host, SessionOrigin, TranscriptReader
+from reasoningbank.files import read_plain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -167,7 +168,7 @@ def _last_words(transcript: str) -> str:
 
     path = Path(transcript)
     try:
-        text = path.read_text("utf-8", "replace") if path.stat().st_size < _MOST_READ_BYTES else ""
+        text = read_plain(path, _MOST_READ_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
     return next(filter(None, map(prompt_of, reversed(messages_of(text)))), "")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from reasoningbank.core.patterns import pattern
+from reasoningbank.files import open_plain
 
 TAIL_BYTES = 256_000
 _PIPE = pattern(r"(?<!\|)\|(?!\|)")
@@ -42,9 +42,9 @@ def _exit_code(transcript: object, call: object) -> int | None:
     if not isinstance(transcript, str) or not isinstance(call, str) or not call:
         return None
     try:
-        with Path(transcript).open("rb") as file:
+        with open_plain(transcript) as file:
             file.seek(max(0, file.seek(0, 2) - TAIL_BYTES))
-            lines = file.read().splitlines()
+            lines = file.read(TAIL_BYTES).splitlines()
     except OSError:
         return None
     wanted = json.dumps(call).encode()

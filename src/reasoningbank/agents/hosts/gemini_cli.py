@@ -15,6 +15,7 @@ from reasoningbank.agents.events import (
     STOP,
 )
 from reasoningbank.agents.hosts.host import Host, SessionOrigin, TranscriptReader
+from reasoningbank.files import read_plain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,7 +103,7 @@ class GeminiCli(Host):
     def origin_of(self, path: Path, records: list[dict[str, Any]]) -> SessionOrigin:
         told = (record["sessionId"] for record in records if isinstance(record.get("sessionId"), str))
         root = path.parent.parent / ".project_root"
-        folder = root.read_text("utf-8", "replace").strip() if root.is_file() else ""
+        folder = read_plain(root).decode("utf-8", "replace").strip() if root.is_file() else ""
         return SessionOrigin(session=next(told, path.stem), folder=folder or None)
 
 

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from reasoningbank.core.errors import BankError, Conflict, InvalidInput
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.files import PRIVATE_MODE, whole_file
+from reasoningbank.files import PRIVATE_MODE, read_plain, whole_file
 
 BACKUP = ".reasoningbank-backup-"
 MOST_BACKUPS = 5
+_MOST_BYTES = 20_000_000
 _BOM = "\ufeff"
 _LOCK_STALE_S = 10.0
 _LOCK_WAIT_S = 3.0
@@ -41,7 +42,7 @@ class Seen:
 def read_seen(path: Path) -> Seen:
     try:
         real = path.resolve()
-        data = real.read_bytes() if real.exists() else None
+        data = read_plain(real, _MOST_BYTES) if real.exists() else None
         if data is not None:
             data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -55,7 +56,7 @@ def replace_file(was: Seen, text: str | None, *, guarded: bool = False, mode: in
     """Put `text` in the place of what was seen; None removes the file. `mode` is that of a file that is new."""
     try:
         with _guard(was.path) if guarded else nullcontext():
-            if (was.path.read_bytes() if was.path.exists() else None) != was.data:
+            if (read_plain(was.path, _MOST_BYTES) if was.path.exists() else None) != was.data:
                 raise Conflict(f"{was.path} was changed by another program meanwhile. Run this again.")
             if text is None:
                 was.path.unlink(missing_ok=True)

@@ -5,7 +5,6 @@ Looks only: it makes no bank, no index and no file.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shutil
@@ -13,16 +12,15 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
-from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 
 from reasoningbank.bank.status import Status
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import location_of, open_bank
 from reasoningbank.cli.command import PROGRAM, Command
+from reasoningbank.cli.commands.join import doubt_of
 from reasoningbank.cli.commands.status import describe_bus, describe_index, describe_rules, lag
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config import find_settings, from_environment
@@ -86,6 +84,8 @@ def _checks(args: Namespace) -> Iterator[Check]:
     settings, configuration = _configuration(args, location)
     yield from configuration
     yield _hooks(location, settings)
+    if doubt := doubt_of(args):
+        yield Check.warn("project", f"{doubt}.")
     yield from _bus(args, location, can_open=identity is not None)
     try:
         yield from _agents(location)
@@ -214,18 +214,14 @@ def _packages() -> Iterator[Check]:
 
 
 def _model() -> Check:
-    folder = files("reasoningbank.embed").joinpath("models/minilm")
+    from reasoningbank.wiring.embedders import examine_local_model
+
     try:
-        manifest = json.loads(folder.joinpath("manifest.json").read_text("utf-8"))
-        wrong = [
-            name
-            for name, digest in manifest["files"].items()
-            if sha256(folder.joinpath(name).read_bytes()).hexdigest() != digest
-        ]
+        manifest, damaged = examine_local_model()
     except (OSError, ValueError, KeyError) as error:
         return Check.fail("model", f"the local model cannot be read ({error}). Reinstall reasoningbank.")
-    if wrong:
-        return Check.fail("model", f"{', '.join(wrong)} does not match its manifest. Reinstall reasoningbank.")
+    if damaged:
+        return Check.fail("model", f"{', '.join(damaged)} does not match its manifest. Reinstall reasoningbank.")
     return Check.ok(
         "model",
         f"{manifest['model']} {manifest['revision']}, {len(manifest['files'])} files match their hashes",

@@ -146,7 +146,7 @@ def _without_a_pool_of_threads() -> None:
 
 def _query(args: Namespace, terminal: Terminal) -> int:
     text, options = _read_question(args, terminal, max_tokens=args.max_tokens)
-    with open_bank(args) as bank:
+    with open_bank(args, only_reads=True) as bank:
         started = time.perf_counter()
         found = _found(bank, text, options, terminal)
         took_s = time.perf_counter() - started
@@ -187,7 +187,7 @@ def _question(asked: str) -> dict[str, Any]:
 def _inject(args: Namespace, terminal: Terminal) -> int:
     task, options = _read_question(args, terminal)
     validate(Query(text=task, max_tokens=args.max_tokens))
-    with open_bank(args) as bank:
+    with open_bank(args, only_reads=True) as bank:
         options = _ready(bank, options, terminal)
         text, reason, others = "", f"There are no memories yet in namespace {bank.bank.namespace}.", ""
         if not bank.missing:

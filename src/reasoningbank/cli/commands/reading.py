@@ -39,7 +39,7 @@ def _list(args: Namespace, terminal: Terminal) -> int:
     where = {name: value for name in _NARROWED if (value := getattr(args, name))}
     if args.tag:
         where["tags"] = args.tag
-    with open_bank(args) as found:
+    with open_bank(args, only_reads=True) as found:
         items = found.bank.list(
             namespace=EVERY_NAMESPACE if args.all_namespaces else None,
             state=None if args.state == "all" else args.state,
@@ -107,7 +107,7 @@ def _get_options(parser: ArgumentParser) -> None:
 
 
 def _get(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
+    with open_bank(args, only_reads=True) as found:
         if args.revision is None:
             item = found.bank.get(args.reference)
             team, steps = found.bank.teams.team_of(item.namespace), found.bank.track_of(item.id)

@@ -10,6 +10,7 @@ from reasoningbank.bank.status import Status
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command
+from reasoningbank.cli.commands.join import doubt_of
 from reasoningbank.cli.commands.switch import hooks_now
 from reasoningbank.cli.curves import show_curves
 from reasoningbank.cli.settings_page import show_settings
@@ -41,6 +42,8 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         terminal.say(f"No memories yet. `{PROGRAM} store KEY VALUE` makes the bank {found.location}.")
     else:
         _page(status, settings, terminal)
+    if doubt := doubt_of(args):
+        terminal.labelled("project     ", doubt)
     show_settings(terminal, settings, found.location, args.config)
     if trends is not None:
         show_curves(trends, terminal, status.namespace)

@@ -16,7 +16,7 @@ from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import existing
 from reasoningbank.cli.command import Command
 from reasoningbank.cli.terminal import Terminal
-from reasoningbank.config import repository_namespace
+from reasoningbank.config import project_of
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.learn.stability import Fate, SettledCommit, committing_sessions, settle
 from reasoningbank.wiring import ReasoningBank
@@ -40,7 +40,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     if not args.days > 0:
         raise InvalidInput(f"--days must be more than 0, not {args.days:g}.")
     repository = Repository(Path(args.repository).expanduser())
-    namespace = args.namespace or repository_namespace(repository.folder.resolve())
+    namespace = args.namespace or project_of(repository.folder.resolve(), remember=True).namespace
     with existing(args) as bank:
         if args.watch:
             _watch(bank, repository, namespace, args, terminal)

@@ -19,6 +19,7 @@ from reasoningbank.exchange.graph_files.entries import FileEdge, FileNode, Incom
 from reasoningbank.exchange.graph_files.fields import LESSON_LABEL
 from reasoningbank.exchange.graph_files.graph_json_reader import read_graph_json
 from reasoningbank.exchange.graph_files.graphml_reader import read_graphml
+from reasoningbank.files import open_plain
 from reasoningbank.graph.graph_entries import reason_in_words
 from reasoningbank.graph.link import DEFAULT_WEIGHT
 from reasoningbank.graph.node_fields import FIELDS
@@ -63,7 +64,7 @@ def find_graph_layout(path: Path, layout: str | None = None) -> str:
             raise InvalidInput(f"Unknown layout {layout!r}: use one of {', '.join(GRAPH_LAYOUTS)}.")
         return layout
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             head = file.read(_HEAD_BYTES)
     except OSError as error:
         raise ImportRejected(f"{path} cannot be read ({error.strerror}). Name a GraphML or JSON file.") from error

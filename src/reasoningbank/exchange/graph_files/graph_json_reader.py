@@ -16,6 +16,7 @@ from reasoningbank.core.errors import ImportRejected
 from reasoningbank.exchange.coerce import lines_of, object_of, parse_json
 from reasoningbank.exchange.graph_files.entries import FileEdge, FileNode
 from reasoningbank.exchange.graph_files.fields import LESSON_LABEL
+from reasoningbank.files import read_plain
 
 _EDGE_LISTS = ("relationships", "rels", "edges", "links")
 _SOURCES = ("source", "start", "startNode", "startNodeId", "from", "source_id")
@@ -44,7 +45,7 @@ def _document(path: Path) -> Any:
     try:
         if path.stat().st_size > MOST_DOCUMENT_BYTES:
             return None
-        return parse_json(path.read_bytes().decode("utf-8-sig"))
+        return parse_json(read_plain(path, MOST_DOCUMENT_BYTES).decode("utf-8-sig"))
     except ValueError:
         return None
     except OSError as error:

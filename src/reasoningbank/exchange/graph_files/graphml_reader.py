@@ -14,6 +14,7 @@ from xml.parsers import expat
 
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.exchange.graph_files.entries import FileEdge, FileNode
+from reasoningbank.files import open_plain
 
 _PIECE_BYTES = 1 << 16
 _MOST_VALUE_CHARS = 2_000_000
@@ -42,7 +43,7 @@ class _Element:
 
 def read_graphml(path: Path) -> Iterator[FileNode | FileEdge]:
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             yield from GraphmlReader().read(file)
     except OSError as error:
         raise ImportRejected(f"{path} cannot be read ({error.strerror}). Check its permissions.") from error

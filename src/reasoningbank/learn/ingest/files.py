@@ -35,15 +35,17 @@ def files_in(path: Path) -> list[Path]:
 
 def values_in(path: Path) -> Iterable[Any]:
     """The values of a JSON Lines file, the one value of a JSON document, or the text of any other; each time anew."""
-    head = list(islice(raw_lines(path), _LINES_TRIED))
-    if not head:
+    lines = raw_lines(path)
+    first = next(lines, None)
+    if first is None:
         raise ImportRejected(f"{path} is empty: there is nothing to learn from.")
-    if "\x00" in head[0]:
+    if "\x00" in first:
         raise ImportRejected(f"{path} is a binary file, not a transcript.")
-    if _holds(head[0]):
+    if _holds(first):
         return _JsonLines(path)
+    head = [first, *islice(lines, _LINES_TRIED - 1)]
     text = whole(path)
-    if head[0][0] in "[{":
+    if first[0] in "[{":
         value = parse_json(text)
         if value is not None:
             return [value]

@@ -16,12 +16,14 @@ from typing import Any
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.patterns import pattern
+from reasoningbank.files import open_plain, read_plain
 from reasoningbank.learn.ingest.injected import ATTACHED_FILES, IN_ANY_TEXT, IN_MESSAGES, between, is_program_message
 from reasoningbank.recall.render import EARLIER_HEADINGS, HEADING
 
 HELD_BACK = "Held back once"
 """Opens what a hook says when it refuses a call, and is all that is left of it: the call was never made."""
 LONGEST_LINE_BYTES = 32_000_000
+_MOST_WHOLE_BYTES = 256_000_000
 LONGEST_TEXT_CHARS = 200_000
 LONGEST_GOAL_CHARS = 200
 _COMMAND_ARGUMENTS = ("command", "cmd", "script", "code", "sql")
@@ -66,7 +68,7 @@ def json_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def raw_lines(path: Path) -> Iterator[str]:
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             while raw := file.readline(LONGEST_LINE_BYTES):
                 text = raw.decode("utf-8", "replace").lstrip("\ufeff").strip()
                 if text:
@@ -79,7 +81,7 @@ def raw_lines(path: Path) -> Iterator[str]:
 
 def whole(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8", "replace").lstrip("\ufeff")
+        return read_plain(path, _MOST_WHOLE_BYTES).decode("utf-8", "replace").lstrip("\ufeff")
     except OSError as error:
         raise ImportRejected(
             f"{path} cannot be read ({error.strerror}). Check the path and its permissions."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.stem import stem
@@ -98,21 +98,28 @@ class RuleSentence(Protocol):
     def text(self) -> str: ...
 
 
+S = TypeVar("S", bound=RuleSentence)
+
+
+def standing(rules: Sequence[S]) -> list[S]:
+    """Rules that no later one replaces which stands itself; the latest word comes first, here and there."""
+    rest: list[S] = []
+    for rule in rules:
+        if not any(replaces(later.text, rule.text) for later in rest):
+            rest.append(rule)
+    return rest
+
+
 def rules_to_tell(rules: Sequence[Rule], max_tokens: int = MOST_TOKENS) -> list[Rule]:
     """Of the rules in force, the latest word first, as many as there is room for; none that a later one replaces."""
-    told: list[Rule] = []
-    spent = 0
-    for number, rule in enumerate(rules):
+    rest: list[Rule] = []
+    tokens = 0
+    for rule in standing(rules):
         cost = count_tokens(rule.text) + 3
-        if spent + cost <= min(max_tokens, MOST_TOKENS) and stands(rules, number):
-            told.append(rule)
-            spent += cost
-    return told
-
-
-def stands(rules: Sequence[RuleSentence], number: int) -> bool:
-    """True if no later word replaces that rule which stands itself; the latest word comes first."""
-    return not any(replaces(rules[later].text, rules[number].text) and stands(rules, later) for later in range(number))
+        if tokens + cost <= min(max_tokens, MOST_TOKENS):
+            rest.append(rule)
+            tokens += cost
+    return rest
 
 
 def rule_line(rule: Rule) -> str:

@@ -6,12 +6,13 @@ Loads SQLite only for what needs it.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.wording import size
+from reasoningbank.core.wording import counted, size
 from reasoningbank.ports import Check
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class SqliteBackend:
             yield Check.ok("bank", f"{location} is new each time, and gone with its process")
         else:
             yield _place(location)
+            yield from _copies(Path(location.url).parent)
 
     def integrity(self, location: Location) -> Check:
         import apsw
@@ -90,14 +92,35 @@ def _place(location: Location) -> Check:
         return Check.fail("bank", f"{location} is a folder. Name a file in it.")
     if not path.exists():
         folder = next(folder for folder in path.absolute().parents if folder.exists())
-        if not os.access(folder, os.W_OK):
-            return Check.fail("bank", f"{location} does not exist, and {folder} cannot be written.")
-        return Check.warn("bank", f"There is no bank at {location}. `reasoningbank store KEY VALUE` creates one.")
+        is_possible = os.access(folder, os.W_OK)
+        absent = f"There is no bank at {location}. `reasoningbank store KEY VALUE` creates one."
+        return (
+            Check.warn("bank", absent)
+            if is_possible
+            else Check.fail("bank", f"{location} does not exist, and {folder} cannot be written.")
+        )
     if not os.access(path, os.R_OK):
         return Check.fail("bank", f"{location} cannot be read: check its permissions.")
     if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
         return Check.warn("bank", f"{location} can be read, but not written: check the permissions of file and folder.")
+    beside = (path, *(Path(f"{path}{ending}") for ending in ("-wal", "-shm", ".ack", ".index", ".hooks")))
+    open_ones = [name for name in beside if name.exists() and os.name == "posix" and name.stat().st_mode & 0o077]
+    if open_ones:
+        names = " ".join(shlex.quote(str(name)) for name in open_ones)
+        return Check.warn(
+            "bank", f"Others on this machine may look into {location}. If that is not meant: chmod -R go= {names}"
+        )
     return Check.ok("bank", f"{location} ({size(path.stat().st_size)}, writable)")
+
+
+def _copies(folder: Path) -> Iterator[Check]:
+    """Copies of the whole bank that a killed backup has left."""
+    from reasoningbank.store.sqlite.copying import abandoned_in
+
+    sizes = [partial.stat().st_size for partial in abandoned_in(folder)]
+    if sizes:
+        told = f"{counted(len(sizes), 'copy', 'copies')} of a killed backup ({size(sum(sizes))}) in {folder}"
+        yield Check.warn("copies", f"{told}: the next `reasoningbank backup FILE` removes what it finds there.")
 
 
 def _quick_check(path: Path) -> list[str]:

@@ -22,8 +22,9 @@ from weakref import WeakSet, finalize
 import apsw
 
 from reasoningbank import forking
-from reasoningbank.core.errors import BankReplaced, StoreError
+from reasoningbank.core.errors import BankFull, BankReplaced, StoreError
 from reasoningbank.core.failure import OnError
+from reasoningbank.files import PRIVATE_MODE
 from reasoningbank.store.closed import refusal
 from reasoningbank.store.sqlite.acknowledged import WATCHABLE, read_head
 from reasoningbank.store.sqlite.calls import (
@@ -36,9 +37,10 @@ from reasoningbank.store.sqlite.calls import (
     make_writing_cursor,
     never_close,
 )
+from reasoningbank.store.sqlite.error_mapping import NAMED, translate
 from reasoningbank.store.sqlite.holders import note_closed, note_opened, open_here
 from reasoningbank.store.sqlite.opening import access_to, bring_up_to_date, stamp_and_head_of
-from reasoningbank.store.sqlite.pairing import check_head, check_log_is_not_alone, check_pair
+from reasoningbank.store.sqlite.pairing import check_head, check_log_is_not_alone, check_pair, log_bytes
 from reasoningbank.store.sqlite.stamps import Stamp
 from reasoningbank.store.sqlite.transaction_end import end_of_transaction, reason_of_closing
 from reasoningbank.store.sqlite.turn import WriteTurn
@@ -92,7 +94,15 @@ class Connections:
             self.read_only, self._immutable = access.read_only, access.immutable
             if not self.read_only:
                 self.turn = WriteTurn(f"{self._place}-turn")
-            self._keep(self._open_file())
+            try:
+                self._keep(self._open_file())
+            except NAMED as error:
+                # A reader makes a file too, for what it shares with others. Where there is no log, it has nothing to.
+                is_full = isinstance(translate(error, self._path), BankFull)
+                if not (is_full and self.read_only) or log_bytes(self._place):
+                    raise
+                self._immutable = True
+                self._keep(self._open_file())
             note_opened(self._place)
             self._note_closed = finalize(self, note_closed, self._place)
 
@@ -128,7 +138,12 @@ class Connections:
 
     def _connect(self) -> apsw.Connection:
         with forking.unforked():
-            connection = connect(*self._uri_and_flags())
+            uri, flags = self._uri_and_flags()
+            if flags & apsw.SQLITE_OPEN_CREATE and self._path != MEMORY:
+                # SQLite would let the user's mask decide who may read it, and gives its log the mode that it finds.
+                with suppress(FileExistsError):
+                    os.close(os.open(self._place, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_MODE))
+            connection = connect(uri, flags)
             self._made.add(connection)
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
             connection.execute(f"PRAGMA synchronous = {self._durability}")

@@ -15,7 +15,7 @@ from pathlib import Path
 import apsw
 
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.files import sync_folder
+from reasoningbank.files import PRIVATE_MODE, sync_folder
 from reasoningbank.forking import unforked
 from reasoningbank.store.sqlite.calls import close, connect
 from reasoningbank.store.sqlite.durable import sync_file
@@ -68,7 +68,7 @@ def passing_file(target: Path) -> Iterator[Path]:
     """A name to fill, gone at the end unless it was given another; what dead processes left there is removed."""
     remove_abandoned(target.parent)
     partial = target.with_name(f"{target.name}.partial-{os.getpid()}-{os.urandom(3).hex()}")
-    held = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o644)
+    held = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), PRIVATE_MODE)
     try:
         if sys.platform != "win32":
             fcntl.flock(held, fcntl.LOCK_EX)
@@ -81,15 +81,22 @@ def passing_file(target: Path) -> Iterator[Path]:
 
 
 def remove_abandoned(folder: Path) -> None:
+    for partial in abandoned_in(folder):
+        for name in (partial, Path(f"{partial}-journal"), Path(f"{partial}-wal"), Path(f"{partial}-shm")):
+            with suppress(OSError):
+                name.unlink(missing_ok=True)
+
+
+def abandoned_in(folder: Path) -> Iterator[Path]:
+    """Copies in a folder whose process is gone; nobody else takes one while it is looked at."""
     if sys.platform == "win32":
         return
     for partial in folder.glob("*.partial-*-??????"):
-        # Someone else's, or gone meanwhile: not ours to remove.
+        # Someone else's, or gone meanwhile: not ours.
         with suppress(OSError):
             held = os.open(partial, os.O_RDWR | os.O_CLOEXEC)
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                for name in (partial, Path(f"{partial}-journal")):
-                    name.unlink(missing_ok=True)
+                yield partial
             finally:
                 os.close(held)

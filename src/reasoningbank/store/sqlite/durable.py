@@ -9,16 +9,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from reasoningbank.files import sync_folder
-
-_FOLDER_MODE = 0o700
+from reasoningbank.files import make_private_folder, sync_folder
 
 
 def make_folder(path: Path) -> None:
     """Make a folder and those above it that are missing, for this user only, and make their names durable."""
-    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-    path.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-    for folder in missing:
+    for folder in make_private_folder(path):
         sync_folder(folder.parent)
 
 

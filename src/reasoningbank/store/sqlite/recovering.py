@@ -17,7 +17,7 @@ from pathlib import Path
 import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankUnavailable, InvalidInput, StoreError
-from reasoningbank.files import sync_folder
+from reasoningbank.files import make_private_folder, sync_folder
 from reasoningbank.location import file_location
 from reasoningbank.ports import Contents, Recovered
 from reasoningbank.store.sqlite.acknowledged import note_beside
@@ -60,7 +60,7 @@ def _recover(
 ) -> Recovered:
     _check_places(place, backup)
     here = file_location(str(place))
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(place.parent)
     with passing_file(place) as staged:
         after = _stage(backup, staged, settings, progress)
         before, trouble = _present(place, settle=not dry_run)

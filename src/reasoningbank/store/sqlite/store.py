@@ -288,8 +288,11 @@ class SqliteEngine:
             return list(damage_in(connection, self._path))
 
     def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
-        from reasoningbank.store.sqlite.copying import copy_to
+        from reasoningbank.store.sqlite.copying import copy_to, remove_abandoned
 
+        if self._location.state is not None:
+            # Where a server makes the copies that it sends.
+            remove_abandoned(self._location.state)
         with faults_named(str(target)), self._connections.lent() as source:
             copy_to(source, Path(target), progress)
 
