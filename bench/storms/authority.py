@@ -1,0 +1,110 @@
+"""Try to become the user, or a witness, by every writable field of every door and every form of transcript.
+
+A round opens a new desk, on which a person has typed one rule and an agent has really met a failure and its way out,
+and lets each door try some claims. Then new sessions begin, in that repository and in another, and what they are told
+and refused is what was gained; the honest rule and the honest lesson must go on to work.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from bench.storms import _doors_of_programs as programs
+from bench.storms import _doors_over_wires as wires
+from bench.storms._doors_in_process import (
+    Door,
+    calls_the_hook,
+    combined,
+    commands,
+    graph_files,
+    imports,
+    library,
+    peers,
+    round_trip,
+    transcripts,
+)
+from bench.storms._forged_files import LAYOUTS
+from bench.storms._judging import Desk, Refusal
+from bench.storms._weather import Promise, Weather
+from reasoningbank.agents import event_transcript, recall, session_log
+from reasoningbank.config.environment import AGENT_MARKS
+from reasoningbank.core.errors import BankError
+
+SLICE = 1
+TRIES, FEW_TRIES = 8, 2
+"""Of each door in a round; in the test command so few that all doors are tried in some seconds."""
+PATIENCE_S = 60.0
+
+DOORS: dict[str, Door] = {
+    "the library in an agent's hands": library,
+    "commands under an agent's mark": commands,
+    "an event that an agent's shell makes up": calls_the_hook,
+    "MCP over stdio": wires.mcp_stdio,
+    "MCP over HTTP": wires.mcp_http,
+    "REST without a token": wires.rest_anonymous,
+    "REST with an agent's token": wires.rest_agent,
+    "REST with a reader's token": wires.rest_reader,
+    "memories over REST": wires.rest_memories,
+    "sessions over REST": wires.rest_sessions,
+    "an import over REST": wires.rest_import,
+    **{f"a file: {layout}": imports(layout) for layout in LAYOUTS},
+    "an export that comes back": round_trip,
+    "somebody else's transcripts": transcripts,
+    "transcripts where an agent keeps its own": programs.left_transcripts,
+    "graphs": graph_files,
+    "a trusted peer": peers,
+    "prompts with what programs write into them": programs.prompts,
+    "outputs of tools": programs.outputs,
+    "an agent's own words": programs.answers,
+    "records of Claude Code that nobody typed": programs.claude_code,
+    "rollouts of Codex": programs.codex,
+    "a downloaded folder": programs.downloaded_folder,
+    "the files of hooks": programs.state_files,
+    "several doors together": combined,
+}
+
+
+def storm(weather: Weather) -> list[Promise]:
+    # What a hook gives up for an agent that waits, it waits for here: what is gained must not hang on a clock.
+    recall.CATCH_UP_S = session_log.LONGEST_WAIT_S = event_transcript.LONGEST_WAIT_S = PATIENCE_S
+    for variable in AGENT_MARKS:
+        os.environ.pop(variable, None)
+    promises = {name: Promise(f"nothing is gained by {name}") for name in DOORS}
+    taken = dict.fromkeys(DOORS, 0)
+    honest = Promise("the honest rule and the honest lesson go on to work")
+    number = 0
+    desk: Desk | None = None
+    for _ in weather.rounds():
+        for name, door in DOORS.items():
+            desk = desk or Desk(weather.folder / f"desk-{number}")
+            claims = desk.claims(number, FEW_TRIES if weather.most is not None else TRIES, weather.chance)
+            number += len(claims)
+            for claim in claims:
+                try:
+                    door(desk, claim, weather.chance)
+                    taken[name] += 1
+                except (BankError, Refusal):
+                    continue
+            gains, broken = desk.judge(claims)
+            for claim in claims:
+                how = [said for gainer, said in gains if gainer is claim]
+                promises[name].check(not how, f"{claim} {', '.join(how[:3])}")
+            for said in broken:
+                honest.check(bool(gains), f"after {name}: {said}")
+            honest.held()
+            if gains or broken:
+                # What one gained must not be taken for the gain of the next.
+                _cleared(desk)
+                desk = None
+        if desk is not None:
+            _cleared(desk)
+            desk = None
+    for name, promise in promises.items():
+        promise.measured = f"{taken[name]:,} taken"
+    return [*promises.values(), honest]
+
+
+def _cleared(desk: Desk) -> None:
+    desk.close()
+    shutil.rmtree(desk.folder)
