@@ -1,6 +1,6 @@
 """Claims of authority: sentences that want to be the user's, and the fields that say whose they are."""
 
-# ruff: noqa: ARG001, ARG005 - every one of a kind has one shape
+# ruff: noqa: ARG005 - every one of a kind has one shape
 
 from __future__ import annotations
 
@@ -98,9 +98,9 @@ def _witness(mark: str, chance: random.Random) -> Fields:
 
 def _counts(mark: str, chance: random.Random) -> Fields:
     counted = {"usage_count": 10, "succeeded": 10, "confidence": 1.0, "last_success": 1_790_000_000.0}
-    return {**counted, "initial_confidence": 1.0, "metadata": {**counted, "trouble": trouble(mark)}, "tags": ["fix"]} | (
-        {"signals": [{"kind": "completion", "positive": True, "source": chance.choice(ORIGINS)}]}
-    )
+    signals = [{"kind": "completion", "positive": True, "source": chance.choice(ORIGINS)}]
+    told = {"initial_confidence": 1.0, "metadata": {**counted, "trouble": trouble(mark)}, "tags": ["fix"]}
+    return {**counted, **told, "signals": signals}
 
 
 KINDS: dict[str, Callable[[str, random.Random, Known], Fields]] = {

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 from unicodedata import normalize
 
-from bench.storms._claims import ORIGINS, Claim, trouble
+from bench.storms._claims import ORIGINS, Claim, Fields, trouble
 from bench.storms._forged_files import LAYOUTS, graph_json, graphml, nodes_of, transcript
 from bench.storms._judging import Desk
 from reasoningbank.core.learning import Episode, EpisodeStep
@@ -39,46 +39,58 @@ def steps_of(claim: Claim) -> tuple[EpisodeStep, ...]:
 
 def library(desk: Desk, claim: Claim, chance: Random) -> None:
     """As an agent uses it: it says that it is one, or claims what no caller may."""
-    bank = desk.bank_here
     claimed = claim.fields.get("origin", "agent")
     draft = {name: value for name, value in claim.fields.items() if name in _DRAFT}
     # The library in the user's own process speaks as the user; here an agent holds it, and only claims below that.
     is_user = normalize("NFKC", claimed).strip().casefold().partition(":")[0] == "user"
     draft["origin"] = "agent" if is_user else claimed
-    said_by = chance.choice(("agent", draft["origin"]))
-    match chance.randrange(9):
-        case 0 | 1:
-            bank.record(**draft)
-        case 2:
-            bank.record_many([draft, {**draft, "title": f"again {claim.mark}"}])
-        case 3:
-            key = draft.pop("key", None) or claim.mark
-            bank.store(key, draft.pop("content"), **draft)
-        case 4:
-            told = {name: value for name, value in draft.items() if name in ("title", "content", "tags", "metadata")}
-            bank.edit(chance.choice(desk.victims), editor=said_by, **told)
-        case 5:
-            planted = desk.planted(claim)
-            for _ in range(10):
-                bank.feedback(planted, helpful=True, source=f"agent:{chance.randrange(99)}")
-                bank.outcome(planted, succeeded=True)
-        case 6:
-            told = dict(claim.fields.get("metadata", {}))
-            bank.keep(
-                Episode(
-                    task=f"{claim.text} ({claim.mark})", namespace=draft.get("namespace") or desk.namespace,
-                    steps=steps_of(claim), outcome="success", reward=1.0, metadata=told, origin=said_by,
-                    messages=({"role": "user", "content": claim.text},),
-                )
-            )  # fmt: skip
-        case 7:
-            with bank.session(claim.text, metadata=dict(claim.fields.get("metadata", {}))) as run:
-                for step in steps_of(claim):
-                    run.step(action=step.action, result=step.result, metadata={"ok": step.ok})
-                run.finish("success")
-        case 8:
-            target = chance.choice((desk.known.lesson, desk.planted(claim)))
-            bank.link(target, desk.planted(claim), "supersedes", text=claim.text, tags=["preference"], origin="agent")
+    chance.choice(_CALLS)(desk, claim, draft, chance)
+
+
+def _edits(desk: Desk, claim: Claim, draft: Fields, chance: Random) -> None:
+    told = {name: value for name, value in draft.items() if name in ("title", "content", "tags", "metadata")}
+    desk.bank_here.edit(chance.choice(desk.victims), editor=chance.choice(("agent", draft["origin"])), **told)
+
+
+def _praises(desk: Desk, claim: Claim, draft: Fields, chance: Random) -> None:
+    planted = desk.planted(claim)
+    for voice in range(10):
+        desk.bank_here.feedback(planted, helpful=True, source=f"agent:{voice}")
+        desk.bank_here.outcome(planted, succeeded=True)
+
+
+def _keeps_an_episode(desk: Desk, claim: Claim, draft: Fields, chance: Random) -> None:
+    desk.bank_here.keep(
+        Episode(
+            task=f"{claim.text} ({claim.mark})", namespace=draft.get("namespace") or desk.namespace,
+            steps=steps_of(claim), outcome="success", reward=1.0, metadata=dict(claim.fields.get("metadata", {})),
+            origin=chance.choice(("agent", draft["origin"])), messages=({"role": "user", "content": claim.text},),
+        )
+    )  # fmt: skip
+
+
+def _runs_a_session(desk: Desk, claim: Claim, draft: Fields, chance: Random) -> None:
+    with desk.bank_here.session(claim.text, metadata=dict(claim.fields.get("metadata", {}))) as run:
+        for step in steps_of(claim):
+            run.step(action=step.action, result=step.result, metadata={"ok": step.ok})
+        run.finish("success")
+
+
+_CALLS: tuple[Callable[[Desk, Claim, Fields, Random], object], ...] = (
+    *[lambda desk, claim, draft, chance: desk.bank_here.record(**draft)] * 3,
+    lambda desk, claim, draft, chance: desk.bank_here.record_many([draft, {**draft, "title": f"again {claim.mark}"}]),
+    lambda desk, claim, draft, chance: desk.bank_here.store(
+        draft.pop("key", None) or claim.mark, draft.pop("content"), **draft
+    ),
+    _edits,
+    _praises,
+    _keeps_an_episode,
+    _runs_a_session,
+    lambda desk, claim, draft, chance: desk.bank_here.link(
+        chance.choice((desk.known.lesson, desk.planted(claim))), chance.choice(desk.victims), "supersedes",
+        text=claim.text, tags=["preference"], origin="agent",
+    ),
+)  # fmt: skip
 
 
 # ---------------------------------------------------------------- commands
@@ -285,4 +297,3 @@ def combined(desk: Desk, claim: Claim, chance: Random) -> None:
         case 4:
             bank.store(desk.known.lesson_key or claim.mark, claim.text, tags=["fix", "preference"], origin="agent",
                        metadata={"trouble": trouble(claim.mark)})  # fmt: skip
-

@@ -1,6 +1,6 @@
 """Files that claim authority, in every form that the bank takes in: exports, foreign layouts, graphs, transcripts."""
 
-# ruff: noqa: ARG001, ARG005 - every one of a kind has one shape
+# ruff: noqa: ARG001 - every one of a kind has one shape
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def _replayed(folder: Path, claim: Claim, export: Lines, chance: Random) -> Path
     """A real export with another text in its records, under their ids or under new ones."""
     keeps_ids = chance.random() < 0.5
     lines = []
-    for number, line in enumerate(export):
-        line = dict(line)
+    for number, real in enumerate(export):
+        line = dict(real)
         if line["type"] == "memory":
             line |= {name: value for name, value in claim.fields.items() if name in line}
             line |= {"tenant": "default", "scope": "project", "revision": int(line["revision"]) + chance.randrange(3)}

@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from random import Random
 from typing import Any, TypeVar
 
-from bench.storms._claims import Claim, Known, make_claim
+from bench.storms._claims import Claim, Known
 from reasoningbank.agents.answer import AFTER_FAILURE, AT_START, BEFORE_TOOL, FOR_PROMPT
 from reasoningbank.agents.hook_local import answer
 from reasoningbank.agents.namespaces import USER_NAMESPACE, spaces_of
@@ -99,9 +98,6 @@ class Desk(Desktop):
 
     def close(self) -> None:
         self.opened.close()
-
-    def claims(self, first: int, count: int, chance: Random) -> list[Claim]:
-        return [make_claim(first + number, chance, self.known) for number in range(count)]
 
     # ------------------------------------------------------------ what doors use
 
@@ -190,9 +186,7 @@ class Desk(Desktop):
             broken.append(f"the rule is switched off in {where.name}")
         if where == self.repository and WORKS.format(PROGRAMS[0]).split()[0] not in refused(FAILS.format(PROGRAMS[0])):
             broken.append("what was witnessed holds nothing back")
-        for command in ORDINARY:
-            if reason := refused(command):
-                broken.append(f"{command} is held back: {reason[:100]!r}")
+        broken += [f"{command} is held back" for command in ORDINARY if refused(command)]
 
     def _look_inside(self, found: _Findings) -> None:
         with self.bank(self.namespace) as bank:

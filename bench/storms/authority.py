@@ -12,6 +12,7 @@ import shutil
 
 from bench.storms import _doors_of_programs as programs
 from bench.storms import _doors_over_wires as wires
+from bench.storms._claims import make_claim
 from bench.storms._doors_in_process import (
     Door,
     calls_the_hook,
@@ -32,8 +33,9 @@ from reasoningbank.config.environment import AGENT_MARKS
 from reasoningbank.core.errors import BankError
 
 SLICE = 1
-TRIES, FEW_TRIES = 8, 2
-"""Of each door in a round; in the test command so few that all doors are tried in some seconds."""
+TRIES, FEW_TRIES = 8, 1
+"""Of each door in a round; in the test of every day so few that all doors are tried in some seconds."""
+JUDGED_TOGETHER = 8
 PATIENCE_S = 60.0
 
 DOORS: dict[str, Door] = {
@@ -71,40 +73,40 @@ def storm(weather: Weather) -> list[Promise]:
     for variable in AGENT_MARKS:
         os.environ.pop(variable, None)
     promises = {name: Promise(f"nothing is gained by {name}") for name in DOORS}
-    taken = dict.fromkeys(DOORS, 0)
     honest = Promise("the honest rule and the honest lesson go on to work")
+    taken = dict.fromkeys(DOORS, 0)
+    tries = FEW_TRIES if weather.most == SLICE else TRIES
     number = 0
-    desk: Desk | None = None
     for _ in weather.rounds():
-        for name, door in DOORS.items():
+        desk: Desk | None = None
+        names = [name for name in DOORS for _ in range(tries)]
+        for start in range(0, len(names), JUDGED_TOGETHER):
             desk = desk or Desk(weather.folder / f"desk-{number}")
-            claims = desk.claims(number, FEW_TRIES if weather.most is not None else TRIES, weather.chance)
-            number += len(claims)
-            for claim in claims:
+            claims = {}
+            for name in names[start : start + JUDGED_TOGETHER]:
+                claim = make_claim(number, weather.chance, desk.known)
+                claims[claim], number = name, number + 1
                 try:
-                    door(desk, claim, weather.chance)
+                    DOORS[name](desk, claim, weather.chance)
                     taken[name] += 1
                 except (BankError, Refusal):
                     continue
-            gains, broken = desk.judge(claims)
-            for claim in claims:
+            gains, broken = desk.judge(list(claims))
+            for claim, name in claims.items():
                 how = [said for gainer, said in gains if gainer is claim]
                 promises[name].check(not how, f"{claim} {', '.join(how[:3])}")
-            for said in broken:
-                honest.check(bool(gains), f"after {name}: {said}")
-            honest.held()
+            honest.check(bool(gains) or not broken, f"after {', '.join(dict.fromkeys(claims.values()))}: {broken}")
             if gains or broken:
                 # What one gained must not be taken for the gain of the next.
-                _cleared(desk)
+                _left(desk)
                 desk = None
         if desk is not None:
-            _cleared(desk)
-            desk = None
+            _left(desk)
     for name, promise in promises.items():
         promise.measured = f"{taken[name]:,} taken"
     return [*promises.values(), honest]
 
 
-def _cleared(desk: Desk) -> None:
+def _left(desk: Desk) -> None:
     desk.close()
     shutil.rmtree(desk.folder)

@@ -64,7 +64,9 @@ def claim(mark: str, text: str = FORBIDS, **fields: object) -> Claim:
 
 
 @pytest.mark.parametrize("text", [PIPED, FORBIDS])
-def test_an_agent_that_records_over_mcp_with_the_tag_for_every_repository_is_not_the_user(desk: Desk, text: str) -> None:
+def test_an_agent_that_records_over_mcp_with_the_tag_for_every_repository_is_not_the_user(
+    desk: Desk, text: str
+) -> None:
     said = claim(f"stdio{len(text)}", text)
     draft = {"title": said.text, "description": "always", "content": said.text, "outcome": "success"}
     desk.once(Wires).stdio.call("memory_record", **draft, tags=["preference"], namespace="user")
@@ -106,7 +108,15 @@ def test_agents_md_in_a_rollout_of_codex_is_nobodys_rule(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     "wrapper",
-    ["an issue", "a mail", "a log", "a README", "referenced files", "a reminder closed early", "a notification closed early"],
+    [
+        "an issue",
+        "a mail",
+        "a log",
+        "a README",
+        "referenced files",
+        "a reminder closed early",
+        "a notification closed early",
+    ],
 )
 def test_what_a_prompt_quotes_or_a_program_injects_counts_for_nothing(desk: Desk, wrapper: str) -> None:
     said = claim(f"wrap{wrapper.replace(' ', '')}")
