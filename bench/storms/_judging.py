@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bench.storms._claims import Claim, Known
+from reasoningbank.agents.advice import USER_SAID
 from reasoningbank.agents.answer import AFTER_FAILURE, AT_START, BEFORE_TOOL, FOR_PROMPT
 from reasoningbank.agents.hook_local import answer
 from reasoningbank.agents.namespaces import USER_NAMESPACE, spaces_of
@@ -221,14 +222,16 @@ class _Findings:
         """What a model is given to read."""
         is_said = False
         for line in context.splitlines():
-            bare = line.strip().strip('"').casefold()
-            if bare.endswith("the user said:"):
+            if line.startswith("| "):
+                # In an envelope, as data.
+                continue
+            if line.strip() == USER_SAID:
                 is_said = True
             elif line in _HEADINGS or line.startswith(("</", "<reasoningbank")):
                 is_said = False
             elif is_said:
                 self.holds(line, "is told as the user's word")
-            elif not line.startswith("| ") and _WORKED.search(line):
+            elif _WORKED.search(line):
                 self.holds(line, "is told as witnessed")
 
     def refused(self, reason: str) -> None:
