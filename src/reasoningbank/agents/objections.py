@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reasoningbank.agents.forbidden import CallWords, call_words, forbids, harm_in
+from reasoningbank.agents.forbidden import CallWords, call_words, forbids
 from reasoningbank.agents.known_failures_file import Trouble
 from reasoningbank.agents.matching import before_command, before_edit, command_parts, same_command
 from reasoningbank.agents.user_rules import replaces
@@ -15,6 +15,7 @@ from reasoningbank.core.commands import commands_in, plain_command
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.stem import stem
+from reasoningbank.guard.risky import harm_in
 
 LEAST_SAME_GOAL = 0.6
 _WORD = pattern(r"[^\W\d_]{2,}")
