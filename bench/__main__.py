@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         choices=[*SUBJECTS, "all"],
         default=["all"],
         help="or (own --help): bus, clients, engines, hooks, storm, scrub, serve, trust, learn, model, rerank, "
-        "consolidate, graph, ingest, links, page, reach",
+        "consolidate, false_denials, graph, ingest, links, page, reach",
     )
     parser.add_argument(
         "--scale", nargs="+", type=int, default=SCALES, help="memories in a bank; 1000000 takes 4 GB and minutes"
@@ -44,6 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return storm(given[1:])
     if given and given[0] in ("hooks", "learn", "model", "rerank", "consolidate", "graph", "ingest", "links", "reach"):
         return import_module(f"bench.{given[0]}").main(given[1:])
+    if given[:1] == ["false_denials"]:
+        from bench import false_denials
+
+        return false_denials.main(given[1:])
     if given[:1] == ["scrub"]:
         from bench import scrub
 
