@@ -57,9 +57,11 @@ SESSIONS = (
     Failure("Run the tests of the shop", "python manage.py test shop --database sqlite",
             "manage.py test: error: unrecognized arguments: --database sqlite",
             "python manage.py test shop --settings=shop.test", "Ran 31 tests"),
-    Failure("Test the crate", "cargo test --pkg parser", "error: unexpected argument '--pkg' found, tip: a similar argument exists: '--package'",
+    Failure("Test the crate", "cargo test --pkg parser",
+            "error: unexpected argument '--pkg' found, tip: a similar argument exists: '--package'",
             "cargo test --package parser", "test result: ok"),
-    Failure("Check the style", "flake8 src --max-length 100", "flake8: error: unrecognized arguments: --max-length 100",
+    Failure("Check the style", "flake8 src --max-length 100",
+            "flake8: error: unrecognized arguments: --max-length 100",
             "flake8 src --max-line-length 100", "0 problems"),
 )  # fmt: skip
 
@@ -102,7 +104,7 @@ class Door:
         return found.get("permissionDecisionReason", "") if found.get("permissionDecision") in ("deny", "ask") else ""
 
     def live_through(self, session: str, asked: str, steps: Iterable[tuple[str, str, bool]]) -> None:
-        """A whole session: its hooks, its transcript, and its reading. A step is a command, its output, if it failed."""
+        """A whole session: hooks, transcript, and its reading. A step is a command, its output, and if it failed."""
         self.tell("SessionStart", session, source="startup")
         self.tell("UserPromptSubmit", session, prompt=asked)
         records = [self._record(session, 0, "user", asked)]

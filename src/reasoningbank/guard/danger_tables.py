@@ -35,7 +35,7 @@ OPTIONS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (FORCES, pattern(r"--force(?:-yes|-all|-overwrite|-depends|-conflicts|-delete|-unsafe)?(?:=true)?|--yolo"
                      r"|--overwrite-?all")),
     (SKIPS, pattern(
-        r"--skip(?:[-=]\S*)?|--insecure\S*|--allow-?(?:unauthenticated|insecure\S*|root|untrusted|downgrades"
+        r"--skip(?:[-=A-Z]\S*)?|--insecure\S*|--allow-?(?:unauthenticated|insecure\S*|root|untrusted|downgrades"
         r"|unsafe\S*)"
         r"|--trusted-?host\S*|--no-?sandbox|--disable-?\S*(?:security|sandbox|auth|verif|check|ssl|tls|valid"
         r"|protect|sign)\S*"
@@ -43,7 +43,7 @@ OPTIONS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"|--nogpgcheck|--no-?gpg-?checks?|--no-?fail\S*|--tls-?verify=(?:false|0)|--no-?ssl\S*"
         r"|--ssl-?no-?verify|--no-?tls\S*"
         r"|--no-?auth\S*|--no-?validat\S*|--no-?signature\S*|--no-?integrity|--no-?protect\S*|--no-?preserve-root"
-        r"|--strict-ssl=false|--verify[-=](?:no|false|0)|--skipLibCheck|--legacy-peer-deps|--accept-all\S*"
+        r"|--strict-ssl=false|--verify[-=](?:no|false|0)|--legacy-peer-deps|--accept-all\S*"
         r"|--ignore-checksum\S*"
     )),
     (RIGHTS, pattern(r"--privileged(?:=true)?|--cap-add\S*|--security-opt\S*|--userns=host|--pid=host")),

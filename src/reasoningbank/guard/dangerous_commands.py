@@ -253,8 +253,8 @@ def _of_program(name: str, args: str, bare: tuple[str, ...]) -> Iterator[Danger]
         if names.fullmatch(name):
             yield kind, bare[0]
     for programs, kind, way in BY_PROGRAM:
-        if name in programs and way.search(args):
-            yield kind, bare[0]
+        if name in programs and (match := way.search(args)):
+            yield kind, f"{bare[0]} {match[0].strip()}".strip()
     if name == "git":
         yield from _of_git(bare)
         return
