@@ -42,7 +42,8 @@ class Failure:
 SESSIONS = (
     Failure("Run the unit tests of the parser", "pytest tests/parser", "/bin/bash: line 1: pytest: command not found",
             "uv run pytest tests/parser", "12 passed in 0.31s"),
-    Failure("Run the suite", "python run_tests.py --fast", "RuntimeError: DATABASE_URL is not set and no --db was given",
+    Failure("Run the suite", "python run_tests.py --fast",
+            "RuntimeError: DATABASE_URL is not set and no --db was given",
             "python run_tests.py --fast --db sqlite", "140 passed"),
     Failure("Build the frontend", "npm run build --fast", "npm error unknown option '--fast'",
             "npm run build --quick", "built in 2.1s"),

@@ -301,7 +301,7 @@ _DATA = (
 )
 _PLACES = (
     r"(?:folders?|director(?:y|ies)|database|db|schema|(?:[\w`.]+ )?tables?|branch(?:es)?|bucket|volumes?"
-    r"|cluster|namespace|backups?|history|repo(?:sitory)?|everything"
+    r"|cluster|namespace|backups?|history|repo(?:sitory)?|everything(?! (?:within|between|after|before|up)\b)"
     r"|production|prod|all (?:of )?(?:the |its |their )?(?:files|data|rows|records|users|orders)|whole \w+"
     r"|entire \w+|node_modules|home|root|disk|partition)"
 )

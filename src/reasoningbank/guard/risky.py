@@ -34,7 +34,9 @@ from reasoningbank.guard.dangerous_commands import Danger, dangers_in, dangers_o
 
 HARMS = frozenset({DELETES, OVERWRITES, DISCARDS, SKIPS_HOOKS, DROPS, SKIPS_TESTS})
 """What cannot be taken back, or gets past a check."""
-MOST_LOOKED_AT_CHARS = 20_000
+MOST_LOOKED_AT_CHARS = 14_000
+_CHARS_FOR_A_CLAUSE = 100
+"""What a look at another one costs, in characters."""
 LONGEST_CLAUSE_CHARS = 2_000
 LONGEST_COMMAND_CHARS = 300
 MOST_COMMANDS_IN_A_CLAUSE = 30
@@ -190,7 +192,7 @@ def _advised(text: str, *, directed: bool) -> Iterator[str]:
         before, heading = heading, clause if clause.rstrip().endswith(":") else ""
         if not may_be_risky(clause):
             continue
-        looked_at += len(clause)
+        looked_at += len(clause) + _CHARS_FOR_A_CLAUSE
         if looked_at > MOST_LOOKED_AT_CHARS:
             yield UNREAD
             return
