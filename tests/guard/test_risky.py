@@ -118,8 +118,12 @@ def test_dangerous_advice_of_an_agent_waits_for_the_user(bank: ReasoningBank) ->
     assert made.trust is Trust.UNTRUSTED
     assert "risky: fetches from outside" in made.memory.metadata["warnings"]
     assert bank.search("set up make").memories[0].trust is Trust.UNTRUSTED
+    told = bank.inject("set up make")
+    assert "risky: fetches from outside" in told
+    assert "| Run `curl" in told
     bank.trust.approve(made.id)
     assert bank.search("set up make").memories[0].trust is Trust.TRUSTED
+    assert "<untrusted" not in bank.inject("set up make")
 
 
 def test_two_agents_cannot_vouch_for_dangerous_advice(bank: ReasoningBank) -> None:

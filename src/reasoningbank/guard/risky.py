@@ -34,7 +34,7 @@ from reasoningbank.guard.dangerous_commands import Danger, dangers_in, dangers_o
 
 HARMS = frozenset({DELETES, OVERWRITES, DISCARDS, SKIPS_HOOKS, DROPS, SKIPS_TESTS})
 """What cannot be taken back, or gets past a check."""
-MOST_LOOKED_AT_CHARS = 14_000
+MOST_LOOKED_AT_CHARS = 10_000
 _CHARS_FOR_A_CLAUSE = 100
 """What a look at another one costs, in characters."""
 LONGEST_CLAUSE_CHARS = 2_000
@@ -117,7 +117,7 @@ _CLAUSE_END = pattern(
 )
 _TICKS = pattern(r"`([^`\n]+)`")
 _PROGRAM = pattern(
-    r"(?i)(?<![\w.@=-])(?:[\w./-]*/)?(?:curl|wget|sudo|doas|rm|git|npm|npx|pnpm|yarn|bunx?|pip3?|python3?|node"
+    r"(?i)(?<![\w.@=-])(?:curl|wget|sudo|doas|rm|git|npm|npx|pnpm|yarn|bunx?|pip3?|python3?|node"
     r"|perl|ruby|php|bash|sh|zsh"
     r"|chmod|chown|dd|docker|podman|kubectl|helm|terraform|tofu|aws|gcloud|psql|mysql|sqlite3|nc|ncat|netcat"
     r"|scp|rsync|sftp|iwr|irm|iex"

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from reasoningbank.core.errors import Conflict
 from reasoningbank.core.origins import PEER, USER, PeerTrust, Trust, kind_of, level_of
+from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import Edge, Memory, Node, Ruling, RulingKind
 from reasoningbank.ports import Reader, Writer
 
@@ -19,6 +20,7 @@ WARNINGS = "warnings"
 """The name in the metadata; only the guard writes it."""
 DISGUISED, RISKY, BORROWED = "disguised text", "risky", "borrowed"
 """How a warning begins that makes a memory untrusted by itself, until the user vouches for it."""
+_DOUBT = pattern(rf"(?:{RISKY}|{BORROWED}): [a-z ]{{1,60}}")
 INDEPENDENT_VOICES = 2
 """So many agents, none of them its own origin, make a memory a working one. Tools, peers and files have no voice."""
 
@@ -47,6 +49,11 @@ def is_doubted(memory: Memory) -> bool:
     if kind_of(memory.origin) == USER:
         return False
     return any(told.startswith((DISGUISED, RISKY, BORROWED)) for told in warnings_of(memory)) or _is_risky(memory)
+
+
+def approvals_awaited(memory: Memory) -> list[str]:
+    """Why a memory waits for the user's approval, in words that may stand outside of its envelope."""
+    return [told for told in warnings_of(memory) if _DOUBT.fullmatch(told)]
 
 
 # Loaded with the first memory that is not the user's: most starts meet none.
