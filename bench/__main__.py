@@ -12,6 +12,18 @@ from bench.corpus import Corpus
 from bench.report import Report
 
 SUBJECTS = ("speed", "store", "memory", "size", "cold", "mcp")
+OWN_COMMANDS = {
+    "bus": "bus.suite", "clients": "clients.suite", "engines": "engines.suite", "page": "page.__main__",
+    "storm": "storms.__main__",
+    **{
+        name: name
+        for name in (
+            "consolidate", "false_denials", "graph", "heard", "hooks", "ingest", "learn", "links", "model", "reach",
+            "rerank", "scrub", "serve", "trust",
+        )
+    },
+}  # fmt: skip
+"""Subjects with options of their own, and the module that has them."""
 SCALES = [10_000, 100_000]
 
 
@@ -22,8 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         nargs="*",
         choices=[*SUBJECTS, "all"],
         default=["all"],
-        help="or (own --help): bus, clients, engines, hooks, storm, scrub, serve, trust, learn, model, rerank, "
-        "consolidate, graph, heard, ingest, links, page, reach",
+        help=f"or (own --help): {', '.join(OWN_COMMANDS)}",
     )
     parser.add_argument(
         "--scale", nargs="+", type=int, default=SCALES, help="memories in a bank; 1000000 takes 4 GB and minutes"
@@ -32,41 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, help="folder of real texts to use instead of generated ones")
     parser.add_argument("--out", type=Path, help="write the figures as JSON too")
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] in (["bus"], ["clients"], ["engines"]):
-        return import_module(f"bench.{given[0]}.suite").main(given[1:])
-    if given[:1] == ["page"]:
-        from bench.page.__main__ import main as page
-
-        return page(given[1:])
-    if given[:1] == ["storm"]:
-        from bench.storms.__main__ import main as storm
-
-        return storm(given[1:])
-    if given and given[0] in (
-        "hooks",
-        "learn",
-        "model",
-        "rerank",
-        "consolidate",
-        "graph",
-        "heard",
-        "ingest",
-        "links",
-        "reach",
-    ):
-        return import_module(f"bench.{given[0]}").main(given[1:])
-    if given[:1] == ["scrub"]:
-        from bench import scrub
-
-        return scrub.main(given[1:])
-    if given[:1] == ["serve"]:
-        from bench import serve
-
-        return serve.main(given[1:])
-    if given[:1] == ["trust"]:
-        from bench import trust
-
-        return trust.main(given[1:])
+    if given and given[0] in OWN_COMMANDS:
+        return import_module(f"bench.{OWN_COMMANDS[given[0]]}").main(given[1:])
     asked = parser.parse_args(given)
     chosen = SUBJECTS if "all" in asked.subjects else tuple(dict.fromkeys(asked.subjects))
     report = Report()

@@ -18,10 +18,12 @@ from bench.storms import _shapes
 from bench.storms._weather import Promise, Weather
 from reasoningbank.core.drafts import MAX_CONTENT_CHARS
 from reasoningbank.core.learning import Episode, EpisodeStep, Verdict, VerdictOutcome
+from reasoningbank.guard.borrowed import borrowed_in
 from reasoningbank.guard.envelope import envelope
 from reasoningbank.guard.hidden import hidden, visible
 from reasoningbank.guard.injection_score import suspicion
 from reasoningbank.guard.personal import PERSONAL
+from reasoningbank.guard.risky import risks_of_action, risks_of_text
 from reasoningbank.guard.secrets import Scrubber
 from reasoningbank.guard.text_fingerprint import marks
 from reasoningbank.recall.query import MAX_QUERY_CHARS
@@ -130,6 +132,9 @@ def rule_sets() -> list[tuple[str, Pass]]:
         ("hidden text", hidden),
         ("visible text", visible),
         ("marks", marks),
+        ("dangerous advice", risks_of_text),
+        ("dangerous action", risks_of_action),
+        ("borrowed", lambda text: borrowed_in(text, [text], [""])),
         ("envelope", lambda text: envelope(text, "tool:web")),
         ("query plan", plan_query),
         ("query features", features_of),

@@ -6,6 +6,7 @@ import math
 import re
 import time
 from collections.abc import Callable
+from hashlib import sha256
 
 import pytest
 
@@ -25,6 +26,12 @@ SCRUBBER = Scrubber()
 CHARS = 60_000
 MOST_TIMES_BARE = 60
 """How many times a bare pass a hostile text may take at this length, where the looks that are free weigh most."""
+
+
+def digest(number: int) -> str:
+    return sha256(str(number).encode()).hexdigest()
+
+
 SECRET = "Zk4!" + "qWe82x"
 
 
@@ -140,8 +147,11 @@ def test_a_long_file_of_settings_is_examined_to_its_end() -> None:
         "\n".join(f'{{"token": "word", "logprob": -0.{number}, "position": {number}}}' for number in range(4_000)),
         "The password of a user is never stored; a reset token is mailed and the key expires. " * 2_000,
         "\n".join(f"mem_{number:022d}zzzz,{number},api" for number in range(5_000)),
+        "\n".join(f"commit {digest(number)[:40]}" for number in range(6_000)),
+        "\n".join(digest(number)[:32] for number in range(6_000)),
+        "\n".join(f"{digest(number)[:40]} refs/tags/v{number}" for number in range(6_000)),
     ],
-    ids=["digests", "tokens of a model", "prose about passwords", "ids"],
+    ids=["digests", "tokens of a model", "prose about passwords", "ids", "a log of commits", "short digests", "refs"],
 )
 def test_long_harmless_texts_never_come_near_the_end_of_the_allowance(text: str) -> None:
     assert SCRUBBER.scrub(text).text == text

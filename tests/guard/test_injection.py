@@ -64,7 +64,7 @@ def test_only_an_untrusted_memory_is_quarantined_for_it(bank: ReasoningBank) -> 
     }
     assert states == {"user": State.ACTIVE, "tool:web": State.QUARANTINED}
     kept = bank.record(title="t", content=ATTACKS[0], origin="tool:web")
-    assert kept.memory.metadata["warnings"][0].startswith("suspicious: ")
+    assert any(told.startswith("suspicious: ") for told in kept.memory.metadata["warnings"])
 
 
 @pytest.mark.parametrize(

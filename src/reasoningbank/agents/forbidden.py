@@ -1,8 +1,8 @@
 """Tells whether a tool call does what a rule forbids, or harm of a kind that somebody warned of.
 
 A rule forbids in words (“never push to main”), a call does in others (`git push origin main`). A call is described by
-what it does and by what it does it to; a rule applies when all that it forbids is in that description. Harm is what
-cannot be taken back: deleting, forcing, discarding, getting past a check.
+what it does and by what it does it to; a rule applies when all that it forbids is in that description. What harm is, is
+told by `guard.risky`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from reasoningbank.core.commands import ShellCommand, commands_in
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.stem import stem
+from reasoningbank.guard.danger_tables import DELETES, DISCARDS, DROPS, OVERWRITES, SKIPS_HOOKS, SKIPS_TESTS
+from reasoningbank.guard.risky import harm_in
 from reasoningbank.learn.offline.wish_words import ANY_WORD, FRAME
 
-DELETE, FORCE, DISCARD, BYPASS, DROP, DISABLE = "delete", "force", "discard", "bypass", "drop", "disable"
 _DOES: dict[str, str] = {
-    DELETE: "delete remove erase wipe rm touch change file data",
-    FORCE: "force force-push overwrite rewrite history push",
-    DISCARD: "discard reset revert throw lose change work uncommitted hard",
-    BYPASS: "bypass skip disable ignore hook check pre-commit verify no-verify",
-    DROP: "drop delete remove truncate table database data db",
-    DISABLE: "disable skip ignore test",
+    DELETES: "delete remove erase wipe rm touch change file data",
+    OVERWRITES: "force force-push overwrite rewrite history push",
+    DISCARDS: "discard reset revert throw lose change work uncommitted hard",
+    SKIPS_HOOKS: "bypass skip disable ignore hook check pre-commit verify no-verify",
+    DROPS: "drop delete remove truncate table database data db",
+    SKIPS_TESTS: "disable skip ignore test",
 }
 """What each kind of harm is called in rules."""
 _ALSO: dict[str, str] = {
@@ -52,13 +53,6 @@ _EMPTY = FRAME | frozenset({
     "anymore", "let", "under", "into", "onto", "off", "there",
 })  # fmt: skip
 """Words that name nothing by which a call could be told from another."""
-_SQL = pattern(r"(?i)\b(?:drop\s+(?:table|database|schema|index|view)|truncate\s+table|delete\s+from)\b")
-_BROAD = pattern(r"-[a-zA-Z]*[rRf][a-zA-Z]*|--recursive|--force")
-_SKIPS_TESTS = pattern(
-    r"-D(?:maven\.test\.)?skip\S*|-DskipTests\S*|--passWithNoTests|--deselect\S*|--exclude-?tests?\S*|--no-?tests?\S*"
-    r"|--ignore=\S*test\S*"
-)
-_PASSES_CHECKS = pattern(r"--no-?verify|--no-?gpg-?sign|--no-?check\S*|--skip-?checks?\S*|--no-?hooks?")
 _PARTS = pattern(r"[\w+-]+")
 
 
@@ -102,44 +96,6 @@ def _verbs(command: ShellCommand) -> tuple[list[str], list[str]]:
         else:
             things += [word, *_PARTS.findall(word)]
     return acts, things
-
-
-def harm_in(command: str) -> frozenset[str]:
-    """The kinds of harm that a command may do."""
-    return frozenset(kind for one in commands_in(command) for kind in _harm(one.words, one.around)) | (
-        frozenset({DROP}) if _SQL.search(command) else frozenset()
-    )
-
-
-def _harm(words: tuple[str, ...], around: frozenset[str]) -> Iterator[str]:
-    program, options = words[0].rsplit("/", 1)[-1], [word for word in words[1:] if word.startswith("-")]
-    verb = next((word for word in words[1:] if not word.startswith("-")), "")
-    if program in ("rm", "shred", "rmdir", "unlink") and (program != "rm" or any(map(_BROAD.fullmatch, options))):
-        yield DELETE
-    if program == "find" and "-delete" in options:
-        yield DELETE
-    if program == "git":
-        yield from _harm_of_git(verb, words, options)
-    if any(map(_PASSES_CHECKS.fullmatch, options)) or around & {"HUSKY=", "SKIP=", "PRE_COMMIT_ALLOW_NO_CONFIG="}:
-        yield BYPASS
-    if any(map(_SKIPS_TESTS.fullmatch, options)):
-        yield DISABLE
-    if (program, verb) in (("terraform", "destroy"), ("kubectl", "delete"), ("docker", "prune"), ("dropdb", verb)):
-        yield DELETE
-
-
-def _harm_of_git(verb: str, words: tuple[str, ...], options: list[str]) -> Iterator[str]:
-    forced = any(option in ("-f", "--force", "--force-with-lease", "--mirror", "--delete", "-d") for option in options)
-    if verb == "push" and (forced or any(word.startswith("+") for word in words)):
-        yield FORCE
-    if verb == "clean" or (verb == "branch" and {"-D", "--delete"} & set(options)):
-        yield DELETE
-    if (verb == "reset" and "--hard" in options) or (verb == "stash" and {"drop", "clear"} & set(words)):
-        yield DISCARD
-    if verb in ("checkout", "restore") and {".", "--"} & set(words):
-        yield DISCARD
-    if verb == "commit" and "-n" in options:
-        yield BYPASS
 
 
 def forbids(rule: str, call: CallWords) -> bool:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reasoningbank.agents.forbidden import CallWords, call_words, forbids, harm_in
+from reasoningbank.agents.forbidden import CallWords, call_words, forbids
 from reasoningbank.agents.known_failures_file import RuleText, Trouble
 from reasoningbank.agents.matching import before_command, before_edit, command_parts, same_command
 from reasoningbank.core.commands import commands_in, plain_command
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.stem import stem
+from reasoningbank.guard.risky import harm_in
 from reasoningbank.learn.offline.user_rules import standing
 
 LEAST_SAME_GOAL = 0.6

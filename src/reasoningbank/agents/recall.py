@@ -22,6 +22,7 @@ from reasoningbank.core.program_names import program_of
 from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import Memory, Outcome, Remembered, Scope, Signal, State
 from reasoningbank.guard.envelope import TROUBLE
+from reasoningbank.guard.trust import is_doubted
 from reasoningbank.learn.ingest.text import own_words_out
 from reasoningbank.learn.offline.failure_kind import FIX, message
 from reasoningbank.learn.offline.words import clip_line
@@ -154,7 +155,8 @@ def found_in(bank: Bank, spaces: Spaces, namespaces: Sequence[str], text: str) -
     for namespace in namespaces:
         found = bank.search(text, namespace=namespace, **asked)
         for hit in found.memories:
-            if hit.relevance >= LEAST_RELEVANCE:
+            # What only the user can vouch for is shown to whoever looks for it, and is not volunteered.
+            if hit.relevance >= LEAST_RELEVANCE and (hit.trust is Trust.TRUSTED or not is_doubted(hit.memory)):
                 hits.setdefault(hit.id, hit)
     ranked = sorted(hits.values(), key=lambda hit: -hit.parts.score)
     return leading(ranked, None)[:PROMPT_LIMIT]

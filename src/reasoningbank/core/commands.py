@@ -94,6 +94,19 @@ class ShellCommand:
         return self.around | frozenset(self.words)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimpleCommand:
+    """A command with all that stands around it."""
+
+    words: tuple[str, ...]
+    """Without their quotes."""
+    is_piped: bool
+    """The output of another one is its input."""
+    redirects: tuple[str, ...]
+    here: str
+    """The text that is given to it below its line."""
+
+
 def commands_in(line: str) -> list[ShellCommand]:
     """The commands that a line was about, in their order; what sets the scene counts where there is nothing else."""
     return list(_commands_in(line[:LONGEST_LINE_CHARS]))
@@ -132,26 +145,28 @@ def does_the_same(one: str, other: str) -> bool:
 def _taken_apart(line: str, around: frozenset[str], shells: int) -> Iterator[tuple[ShellCommand, bool]]:
     """Each command, and whether it only sets the scene for others."""
     first = True
-    for words, piped in _simple_commands(line):
-        bare, own = _without_wrappers(words)
+    for simple in simple_commands(line):
+        bare, own = without_wrappers(simple.words)
         if not bare:
             around |= own
             continue
-        inner = _shell_line(bare)
+        inner = shell_line(bare)
         if inner and shells:
             yield from _taken_apart(inner, around | own, shells - 1)
         elif bare[0] in _SCENERY:
             around |= _scene(bare)
             yield ShellCommand(words=bare, around=around), True
         else:
-            passes_on = (piped and bare[0] in _FILTERS) or (not first and bare[0] in _QUIET_ENDS)
+            passes_on = (simple.is_piped and bare[0] in _FILTERS) or (not first and bare[0] in _QUIET_ENDS)
             yield ShellCommand(words=bare, around=around | own), passes_on
         first = False
 
 
-def _simple_commands(line: str) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """The words of each command, and whether something is piped into it."""
+def simple_commands(line: str) -> Iterator[SimpleCommand]:
+    """Every command of a line, as it stands there."""
     words: list[str] = []
+    redirects: list[str] = []
+    here = ""
     piped = False
     at = 0
     while at < len(line):
@@ -162,14 +177,17 @@ def _simple_commands(line: str) -> Iterator[tuple[tuple[str, ...], bool]]:
         if token["word"] is not None:
             words.append(_unquoted(token["word"]))
         elif token["here"] is not None:
-            at = _after_here_document(line, at, token["end"])
+            start, at = at, _after_here_document(line, at, token["end"])
+            here = line[start:at]
+        elif token["redirect"] is not None:
+            redirects.append(token["redirect"])
         elif token["operator"] is not None:
             if words:
-                yield tuple(words), piped
-                words = []
+                yield SimpleCommand(words=tuple(words), is_piped=piped, redirects=tuple(redirects), here=here)
+                words, redirects, here = [], [], ""
             piped = token["operator"].startswith("|") and token["operator"] != "||"
     if words:
-        yield tuple(words), piped
+        yield SimpleCommand(words=tuple(words), is_piped=piped, redirects=tuple(redirects), here=here)
 
 
 def _after_here_document(line: str, at: int, end: str) -> int:
@@ -193,7 +211,8 @@ def _unquoted(word: str) -> str:
     return _QUOTED.sub(plain, word)
 
 
-def _without_wrappers(words: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
+def without_wrappers(words: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The command itself, and what its wrappers say of it."""
     around: set[str] = set()
     while words:
         first = words[0]
@@ -219,7 +238,7 @@ def _after_options(words: tuple[str, ...], with_value: str) -> tuple[str, ...]:
     return words
 
 
-def _shell_line(words: tuple[str, ...]) -> str:
+def shell_line(words: tuple[str, ...]) -> str:
     """The line that a shell is given to run, as in `bash -lc "…"`."""
     if words[0].rsplit("/", 1)[-1] not in _SHELLS:
         return ""

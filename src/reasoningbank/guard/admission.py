@@ -17,7 +17,9 @@ from reasoningbank.core.origins import IMPORT, PEER, USER, Trust, kind_of, level
 from reasoningbank.core.types import Memory, Ruling, RulingKind, State
 from reasoningbank.guard.hidden import hidden, visible
 from reasoningbank.guard.trust import (
+    BORROWED,
     DISGUISED,
+    RISKY,
     WARNINGS,
     check_may_revise,
     least,
@@ -25,6 +27,7 @@ from reasoningbank.guard.trust import (
     refold,
     revoked_origins,
     trust_in,
+    warnings_of,
 )
 from reasoningbank.ports import Reader, Writer
 
@@ -43,17 +46,18 @@ def is_admitted_at_once(memory: Memory) -> bool:
     return kind_of(memory.origin) == USER and not memory.parents
 
 
-def admit(writer: Writer, memory: Memory, own: str | None = None) -> Admitted:
+def admit(writer: Writer, memory: Memory, own: str | None = None, borrowed: Sequence[str] = ()) -> Admitted:
     """Keep a new memory, as trusted as it deserves.
 
-    `own` are the words in it that are its maker's, where that is known: only those can repeat a stranger's.
+    `own` are the words in it that are its maker's, where that is known: only those can repeat a stranger's. `borrowed`
+    is what the session that taught it had from an output.
     """
     if is_admitted_at_once(memory):
         memory = flag(memory, ())
         writer.add(memory)
         return Admitted(memory=memory, trust=Trust.TRUSTED)
     memory = _with_parents(writer, memory, own)
-    ways = disguises_of(memory)
+    ways = (*doubts_of(memory), *(f"{BORROWED}: {kind}" for kind in borrowed))
     level = Trust.UNTRUSTED if ways else least(writer, memory.origin, memory.parents)
     memory = _examine_at(writer, memory, level, ways)
     writer.add(memory)
@@ -61,7 +65,7 @@ def admit(writer: Writer, memory: Memory, own: str | None = None) -> Admitted:
     return Admitted(memory=memory, trust=level)
 
 
-def readmit(writer: Writer, before: Memory, after: Memory, editor: str) -> Admitted:
+def readmit(writer: Writer, before: Memory, after: Memory, editor: str, borrowed: Sequence[str] = ()) -> Admitted:
     """Keep a new revision by `editor`. Origin and parents stay; what the new text repeats is added to the parents."""
     level = trust_in(writer, before)
     if all(getattr(before, name) == getattr(after, name) for name in (*_TEXTS, "state", "metadata", "parents")):
@@ -73,10 +77,10 @@ def readmit(writer: Writer, before: Memory, after: Memory, editor: str) -> Admit
         after = replace(after, state=State.QUARANTINED)
     if kind_of(editor) == USER:
         # The user's own words: the memory stays what it is, and is only looked over again.
-        after = flag(after, ())
+        after = flag(after, doubts_of(after, before))
     else:
         after = _with_parents(writer, after)
-        ways = disguises_of(after)
+        ways = (*doubts_of(after, before), *(f"{BORROWED}: {kind}" for kind in borrowed))
         level = Trust.UNTRUSTED if ways else min(level, least(writer, editor, after.parents))
         after = _examine_at(writer, after, level, ways)
     writer.revise(after)
@@ -137,17 +141,24 @@ def known_again_by(memory: Memory, level: Trust) -> Sequence[int]:
     return marks_of(memory)
 
 
-def disguises_of(memory: Memory) -> tuple[str, ...]:
-    """In which ways a memory that is not the user's is written so that nobody knows its words again, as warnings.
+def doubts_of(memory: Memory, before: Memory | None = None) -> tuple[str, ...]:
+    """Why only the user can vouch for a memory that is not the user's, as warnings.
 
-    A file that the user chose has no more to lose.
+    It advises what is dangerous, it is written so that nobody knows its words again (a file that the user chose has no
+    more to lose by that), or what it was `before` has been borrowed from an output.
     """
-    if kind_of(memory.origin) in (USER, IMPORT):
+    if kind_of(memory.origin) == USER:
         return ()
+    from reasoningbank.guard.risky import risks_of_memory
     from reasoningbank.guard.text_fingerprint import text_of
     from reasoningbank.guard.unmasked import disguises
 
-    return tuple(f"{DISGUISED}: {way} ×{count}" for way, count in disguises(text_of(memory)).items())
+    ways = {} if kind_of(memory.origin) == IMPORT else disguises(text_of(memory))
+    return (
+        *(f"{DISGUISED}: {way} ×{count}" for way, count in ways.items()),
+        *(f"{RISKY}: {kind}" for kind in risks_of_memory(memory)),
+        *(told for told in (warnings_of(before) if before is not None else ()) if told.startswith(BORROWED)),
+    )
 
 
 def examine(memory: Memory, ways: Sequence[str] = ()) -> Memory:

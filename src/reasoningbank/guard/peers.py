@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.origins import PeerTrust, Trust
 from reasoningbank.core.types import Memory, Ruling, Signal, SignalKind, State
-from reasoningbank.guard.admission import disguises_of, examine, flag, known_again_by
+from reasoningbank.guard.admission import doubts_of, examine, flag, known_again_by
 from reasoningbank.guard.trust import (
     level_given,
     levels_of,
@@ -55,7 +55,7 @@ def judge_peer_memory(
     of ours, a peer is not asked whose text it repeats: that would depend on what came first.
     """
     given = peers.get(memory.origin, PeerTrust.QUARANTINED)
-    ways = disguises_of(memory)
+    ways = doubts_of(memory)
     level = Trust.UNTRUSTED if ways else min([level_given(peers, memory.origin), *bounds])
     memory = examine(memory, ways) if level is Trust.UNTRUSTED else flag(memory, ())
     if memory.state is State.ACTIVE and (is_out or given is PeerTrust.QUARANTINED):

@@ -1,26 +1,307 @@
-"""Advice that fetches, runs with more rights, destroys, skips checks or sends something out."""
+"""Tells what is dangerous about an action, or about advice in words, so that it waits for the user's approval.
+
+The one definition for fixes, solved tasks, rules, hooks and what a peer brings. *Dangerous* is what fetches from
+outside, runs what was fetched or decoded, takes more rights, destroys, switches off checks or sends data out
+(`guard.dangerous_commands`), in a command or in words; what a text forbids is not advised by it. Plain text
+costs a look for a few words, any other text no more than its first `MOST_LOOKED_AT_CHARS` of suspicious clauses.
+"""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from reasoningbank.core.patterns import pattern
+from reasoningbank.core.types import Memory, Outcome
+from reasoningbank.guard.danger_tables import (
+    DANGEROUS_CALL,
+    DELETES,
+    DISCARDS,
+    DROPPING,
+    DROPS,
+    IN_WORDS,
+    OVERWRITES,
+    PIPED,
+    RUNS_CODE,
+    SKIPS,
+    SKIPS_HOOKS,
+    SKIPS_TESTS,
+    SWALLOWS,
+    SWITCHED_OFF,
+    UNREAD,
+)
+from reasoningbank.guard.dangerous_commands import Danger, dangers_in, dangers_of_word, remote_addresses
 
-_FORBIDS = pattern(r"\b(?:never|do not|don['’]?t|avoid|no|must(?: not|n['’]t)|stop|without|nobody)\b", re.IGNORECASE)
-_REASONS = {
-    "fetches from outside": r"\b(?:curl|wget|iwr|invoke-webrequest|git clone|download)\b|https?://",
-    "runs what it was given": r"\|\s*(?:\S*/)?(?:ba|z|da|)sh\b|\|\s*(?:python|node|iex)|\beval\b|base64 (?:-d|--d)",
-    "runs with more rights": r"\b(?:sudo|doas|chmod (?:-R )?(?:777|a\+)|chown root|setuid)\b|--privileged",
-    "destroys": r"\brm -|\b(?:delete|erase|wipe|truncate|drop|mkfs|destroy)\b|--hard\b|\bpush\b.*--?f",
-    "skips checks": r"--no-|--force|--insecure|--skip|verify=false|\b(?:skip|bypass|disable|ignore)\b|\|\| true",
-    "sends something out": r"\b(?:send|upload|post|scp|exfiltrate|nc|paste)\b",
-}
+HARMS = frozenset({DELETES, OVERWRITES, DISCARDS, SKIPS_HOOKS, DROPS, SKIPS_TESTS})
+"""What cannot be taken back, or gets past a check."""
+MOST_LOOKED_AT_CHARS = 10_000
+_CHARS_FOR_A_CLAUSE = 100
+"""What a look at another one costs, in characters."""
+LONGEST_CLAUSE_CHARS = 2_000
+LONGEST_COMMAND_CHARS = 300
+MOST_COMMANDS_IN_A_CLAUSE = 30
+
+# ---------------------------------------------------------------- a first look
+
+_LETTERS = bytes(
+    ord(chr(code).lower()) if chr(code).isalnum() or chr(code) in "-_|" else 32 for code in range(128)
+) + bytes(range(128, 256))
+_QUOTES = b"'\"`\\"
+_SIGN_WORDS = """
+curl wget http ftp clone submodule github gitlab npx npm_i npm_add yarn_add pnpm_ bunx download fetch webrequest
+restmethod _iwr _irm aria2c axel lynx certutil bitsadmin apt-key repository _svn_ _hg_ ext_ upload-pack index-url
+find-links | bash _sh_ _zsh _dash _ksh eval _iex invoke base64 encoded _-e _-c exec system subprocess child popen
+atob import-module open_ urlretrieve rmtree unlink removedirs _os_ requests_ socket fromhex marshal decod mshta
+regsvr rundll cscript sudo doas pkexec _su_ run0 runas nsenter chmod chown setcap visudo insmod modprobe usermod
+gpasswd icacls takeown privileg cap-add security userns root admin writable docker_sock _-v _rights _rm_ _rd_ _ri_
+_del_ erase rmdir shred wipefs mkfs newfs mkswap fdisk parted _dd_ of_ truncate userdel dropdb format delet remov
+destroy wipe wiping purg prune uninstall terminate unpublish yank drop flush discard clear reset revert restore
+checkout switch stash clean branch_- push reflog filter- update-ref worktree gc_ down_ _-f force overwrit rewrit
+crontab kill_ shutdown reboot halt poweroff /dev dev_ downgrade migrat _db_ wipe verif no-gpg hook husky skip_ _skip
+skip- skip no-check precommit pre-commit deselect passwithnotests no-test insecur unauth untrust trusted sandbox
+dangerous unsafe yolo break-sys strict exit-zero nodeps nosig nogpg gpg tls ssl cert legacy accept-all checksum
+firewall setenforce iptables selinux disabl deactivat turn_off turning_off switch_off bypass circumvent ignor
+without true set_ commit_-n _-k _-x -fn -fae execution antivirus scp sftp rsync rclone sendmail mutt _nc_ ncat
+netcat socat telnet ngrok cloudflared gist upload send_ exfiltrat leak transmit forward email post_ publish paste
+_ssh_- preload audit_ dyld startup breakpoint perl5 env_ command_ ssh__ askpass config_ launcher rustc wrapper
+rubyopt options editor pager visual path_ require javaagent addopts makeflags proxy insteadof fsmonitor alias
+checkpoint
+"""
+"""Parts of words without which nothing is dangerous; `_` is a space."""
+_SIGNS = tuple(sign.replace("_", " ").encode() for sign in _SIGN_WORDS.split())
+
+
+def may_be_risky(text: str) -> bool:
+    """False for text in which nothing that could be dangerous is spelt, between whatever quotes."""
+    data = text.encode("utf-8", "surrogatepass")
+    spaced = b" " + data.translate(_LETTERS) + b" "
+    if any(sign in spaced for sign in _SIGNS):
+        return True
+    joined = b" " + data.translate(_LETTERS, _QUOTES)
+    return len(joined) <= len(data) and any(sign in joined for sign in _SIGNS)
+
+
+# ---------------------------------------------------------------- an action
+
+
+_DASHES = pattern(r"(?<!\S)[–—](?=[A-Za-z])")
+_HYPHENS = str.maketrans("‐‑‒−﹣－", "------")
+
+
+def plain_text(text: str) -> str:
+    """With the letters that a reader, or a program that corrects typing, makes of those that look like them."""
+    if text.isascii():
+        return text
+    # Loaded with the first text that needs it.
+    from reasoningbank.guard.unmasked import fold_look_alikes
+
+    return fold_look_alikes(_DASHES.sub("--", text.translate(_HYPHENS)))
+
+
+def risks_of_action(action: str) -> tuple[str, ...]:
+    """What is dangerous about a command, code, or the call of a tool; () when it is ordinary work."""
+    return tuple(dict.fromkeys(kind for kind, _ in dangers_in(plain_text(action))))
+
+
+def harm_in(action: str) -> frozenset[str]:
+    """The kinds of `HARMS` that an action may do."""
+    return HARMS.intersection(risks_of_action(action))
+
+
+# ---------------------------------------------------------------- advice in words
+
+_FENCE = pattern(r"^[ \t]*(?:```|~~~)[^\n]*$", 8)
+_CLAUSE_END = pattern(
+    r"(?<=[^\s][.!?;])\s+|(?<=:)[ \t]+(?![^\s|]*\|)|\n[ \t]*\n|\n(?=[ \t]*(?:[-*•#>$]|\d+[.)]|[A-Z`]))"
+    r"|,[ \t]+(?!(?:`?-|or\b|and\b|nor\b))"
+)
+_TICKS = pattern(r"`([^`\n]+)`")
+_PROGRAM = pattern(
+    r"(?i)(?<![\w.@=-])(?:curl|wget|sudo|doas|rm|git|npm|npx|pnpm|yarn|bunx?|pip3?|python3?|node"
+    r"|perl|ruby|php|bash|sh|zsh"
+    r"|chmod|chown|dd|docker|podman|kubectl|helm|terraform|tofu|aws|gcloud|psql|mysql|sqlite3|nc|ncat|netcat"
+    r"|scp|rsync|sftp|iwr|irm|iex"
+    r"|invoke-\w+|powershell|pwsh|eval|source|uv|poetry|cargo|apt|apt-get|apt-key|mkfs[.\w]*|shred|crontab"
+    r"|dropdb|aria2c|pytest|mvn"
+    r"|gradlew|export|set-\w+|find|xargs|truncate|setenforce|iptables|ufw|base64|echo|cat|env|redis-cli|rails"
+    r"|php|artisan|prisma"
+    r"|ssh|remove-item|systemctl|make)(?=[\s\\]|[.,;:!?)\"']+(?:\s|$)|$)"
+    r"|(?<![\w.-])(?:[A-Z][A-Z0-9_]+|npm_config_\w+)=(?=[^\s=])"
+)
+_FLAG = pattern(r"(?<![\w-])-{1,2}[A-Za-z][\w.-]*(?:=[^\s,;`'\")]+)?")
+_TO_A_SHELL = pattern(
+    r"(?i)\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:/[\w/]*/)?(?:(?:ba|z|da|k|fi)?sh|iex|pwsh|(?:python3?|node|perl|ruby"
+    r"|php)(?=\s*(?:-\s|-?$|[.,;!?]|before|after|first|every|to)))\b"
+    r"|\bpip(?:e|es|ed|ing)\b[^.\n]{0,80}?\b(?:in)?to\s+(?:an?\s+|the\s+|your\s+)?(?:(?:ba|z)?sh|shell"
+    r"|interpreter|python|node|perl)\b"
+)
+_FORBIDS = pattern(
+    r"(?i)(?<![\w-])(?:never|avoid(?:s|ing)?|without|instead of|rather than|refrain from|stop|beware of|leave"
+    r" out|omit|forbidden to|(?:do|must|should|may|shall)(?: not|n['’]t)"
+    r"|nie|niemals|not to|no longer|not|no)(?![\w-])"
+)
+_ABOUT_NOTHING_ELSE = pattern(
+    r"(?i)[\s\"'`“(]*(?:ever\b|again\b|just\b|simply\b|blindly\b|directly\b|also\b)*\s*(?:(?:git\b|npm\b"
+    r"|pip3?\b|docker\b|kubectl\b|the\b|an?\b|any\b|us|run|call|execut|commit|push|deploy|install|pass|add"
+    r"|sett?|do|try|delet|remov|disabl|skip|forc"
+    r"|typ|appl|start|send|upload|pip|download|fetch|build|rely|allow|enabl|put|invok|mak|giv|turn|switch|chang"
+    r"|merg|ship|releas|publish|test|grant|work|log|answer|share|post|copy"
+    r"|bypass|ignor|drop|rewrit|reset|overwrit|touch|clean|wip|be|get)\w*\b[^\n]{0,80})?"
+)
+_TURNS = pattern(
+    r"(?i)\b(?:forget\w*|hesitat\w*|fail\w*|omit\w*|without|before|until|unless|except|but|instead|only|miss\w*"
+    r"|leave|leaving|skipping|use|run|execute|call|invoke|try|then)\b"
+)
+_ONCE = pattern(
+    r"(?i)^[\s\"'`“(]*(?:ever |again |just |simply |blindly |directly |also )*(?:us(?:e|ing)|run(?:ning)?"
+    r"|execut(?:e|ing)|call(?:ing)?|try(?:ing)?|invok(?:e|ing)|only|leave)\b"
+)
+_STARTS = pattern(r"(?i)^[\s>*\-•#\d.)]*(?:if|when|whenever|while|in case|unless|until|because|since|after|once)\b")
+_DIRECTS = pattern(
+    r"(?i)\b(?:always|must|should|instead|do this|prefer|make sure|ensure|have to|has to|need to|worked|works"
+    r"|please|required)\b"
+    r"|(?:^|[:,;.\n]\s*|\b(?:then|please|first|and|you|to) )(?:use|run|execute|call|try|set|add|install|do"
+    r"|start|type|pipe|download|fetch|send)\b"
+)
+_FORBIDS_WHAT_FOLLOWS = pattern(
+    r"(?i)(?:^|[.;\n]\s*|please |you must )(?:never|do not|don['’]t|avoid)"
+    r"(?: (?:ever|do|run|use|try|this|that|these|any of|the following|commands?))*\s*:\s*$"
+)
+_LEFT_OUT = pattern(r"(?i)\b(?:not|without|forget\w*|omit\w*|miss\w*|fail\w* to|skipping|leaving out)\b")
+FAILED = pattern(
+    r"`[^`\n]*`(?: and \d+ more)? (?:keeps? )?(?:failed|fails|failing)(?: with (?:“[^”\n]*”|a message[^\n]*))?"
+)
 
 
 def risks_of_text(text: str) -> tuple[str, ...]:
-    """Reasons for which advice in words is not to be followed unasked; none where it forbids such a thing."""
-    return (
-        ()
-        if _FORBIDS.search(text)
-        else tuple(reason for reason, words in _REASONS.items() if re.search(words, text, re.IGNORECASE))
-    )
+    """What is dangerous about what a text advises, in commands or in words; () where it forbids that, or
+    advises none.
+    """
+    return tuple(dict.fromkeys(_advised(text, directed=False)))
+
+
+def _advised(text: str, *, directed: bool) -> Iterator[str]:
+    """`directed` is for a text that tells what went wrong: there only what it says to do is advised."""
+    plain = plain_text(text)
+    if not may_be_risky(plain):
+        return
+    plain = FAILED.sub(" ", plain)
+    looked_at = 0
+    heading = ""
+    for clause, is_code in _clauses(plain.replace("\\\n", " ")):
+        before, heading = heading, clause if clause.rstrip().endswith(":") else ""
+        if not may_be_risky(clause):
+            continue
+        looked_at += len(clause) + _CHARS_FOR_A_CLAUSE
+        if looked_at > MOST_LOOKED_AT_CHARS:
+            yield UNREAD
+            return
+        told = f"{before} {clause}"
+        if _FORBIDS_WHAT_FOLLOWS.search(before) or (directed and not (_DIRECTS.search(told) or _LEFT_OUT.search(told))):
+            continue
+        if is_code:
+            yield from (kind for kind, _ in dangers_in(clause))
+        else:
+            yield from (kind for (kind, _), at in _dangers_of_clause(clause) if not _is_forbidden(clause, at))
+
+
+_IN_PROSE = (
+    (PIPED, _TO_A_SHELL),
+    (DROPS, DROPPING),
+    (SKIPS, SWITCHED_OFF),
+    (SKIPS, SWALLOWS),
+    (RUNS_CODE, DANGEROUS_CALL),
+)
+
+
+def _clauses(text: str) -> Iterator[tuple[str, bool]]:
+    """The text in pieces that say one thing, and whether a piece is a block of code that stands for itself."""
+    for number, part in enumerate(_FENCE.split(text)):
+        if number % 2:
+            yield part, True
+            continue
+        start = 0
+        # What stands between backticks is not parted.
+        masked = _TICKS.sub(lambda span: "`" * len(span[0]), part) if "`" in part else part
+        for end in (*(match.span() for match in _CLAUSE_END.finditer(masked)), (len(part), len(part))):
+            piece = part[start : end[0]]
+            start = end[1]
+            for at in range(0, len(piece), LONGEST_CLAUSE_CHARS):
+                yield piece[at : at + LONGEST_CLAUSE_CHARS], False
+
+
+def _dangers_of_clause(clause: str) -> Iterator[tuple[Danger, int]]:
+    """Every danger of a piece of prose, and where it stands."""
+    for span in _TICKS.finditer(clause):
+        yield from ((danger, span.start()) for danger in dangers_in(span[1]))
+    # A name in code is a word of the sentence, a command is none.
+    words = _TICKS.sub(lambda span: f" {span[1]} " if " " not in span[1] else "x" * len(span[0]), clause)
+    prose = _TICKS.sub(lambda span: "x" * len(span[0]), clause) if "`" in clause else clause
+    for number, match in enumerate(_PROGRAM.finditer(prose)):
+        if number == MOST_COMMANDS_IN_A_CLAUSE:
+            yield (UNREAD, ""), match.start()
+            break
+        segment = prose[match.start() : match.start() + LONGEST_COMMAND_CHARS].partition("\n")[0]
+        until = _FORBIDS.search(segment, 1)
+        segment = segment[: until.start() if until else None].rstrip(" .!?,;")
+        yield from ((danger, match.start()) for danger in dangers_in(segment))
+    for flag in _FLAG.finditer(prose):
+        yield from ((danger, flag.start()) for danger in dangers_of_word(flag[0].rstrip(".")))
+    for kind, way in _IN_PROSE:
+        if found := way.search(prose):
+            yield (kind, ""), found.start()
+    for kind, way in IN_WORDS:
+        said = way.search(words)
+        if said and ("url" not in said.groupdict() or next(remote_addresses(said["url"]), "")):
+            yield (kind, ""), said.start()
+
+
+def _is_forbidden(clause: str, start: int) -> bool:
+    """True if what stands at `start` is what the clause says not to do."""
+    before = clause[max(0, start - 160) : start]
+    forbidding = list(_FORBIDS.finditer(before))
+    if not forbidding:
+        return False
+    last = forbidding[-1]
+    between = before[last.end() :]
+    word = last[0].casefold()
+    if word in ("not", "no"):
+        return len(between.split()) <= 1 and len(forbidding) == 1 and not _TURNS.search(between)
+    if len(forbidding) > 1 and not between.strip(" `\"'") and word == "without":
+        return False
+    if any(other[0].casefold() not in ("not", "no") for other in forbidding[:-1]) or (
+        _STARTS.match(clause) and word.startswith(("do", "must", "should", "may"))
+    ):
+        return False
+    rest = _ONCE.sub("", between, count=1)
+    return _ABOUT_NOTHING_ELSE.fullmatch(between) is not None and not _TURNS.search(rest)
+
+
+# ---------------------------------------------------------------- a memory
+
+
+def risks_of_memory(memory: Memory) -> tuple[str, ...]:
+    """What is dangerous about what a memory that is not the user's advises; a warning advises what it says to do
+    instead.
+    """
+    return _risks_of(memory.title, memory.description, memory.content, memory.outcome, _mended_by(memory.metadata))
+
+
+def _mended_by(metadata: Mapping[str, object]) -> tuple[str, str, str]:
+    trouble = metadata.get("trouble")
+    fields = trouble if isinstance(trouble, Mapping) else {}
+    return str(fields.get("worked") or ""), str(fields.get("first") or ""), str(fields.get("change") or "")
+
+
+@lru_cache(maxsize=512)
+def _risks_of(
+    title: str, description: str, content: str, outcome: Outcome, mended_by: tuple[str, str, str]
+) -> tuple[str, ...]:
+    worked, first, change = mended_by
+    kinds = [kind for action in (worked, first) if may_be_risky(plain_text(action)) for kind in risks_of_action(action)]
+    kinds += risks_of_text(change)
+    is_warning = outcome is Outcome.FAILURE
+    if is_warning and _LEFT_OUT.search(title):
+        kinds += risks_of_action(title) or [kind for (kind, _), _ in _dangers_of_clause(plain_text(title))]
+    text = f"{description}\n\n{content}" if is_warning else f"{title}\n\n{description}\n\n{content}"
+    return tuple(dict.fromkeys((*kinds, *_advised(text, directed=is_warning))))

@@ -38,6 +38,7 @@ _CLOUD_SECRET = pattern(r"[A-Za-z0-9/+]{40}")
 _HASH_BEFORE = pattern(
     r"(?:sha\d{1,3}|md5|hash|digest|integrity|etag|page_?token|cursor)[\"']?[-=: \"'~]{1,4}\Z", re.IGNORECASE
 )
+_DIGEST = pattern(r"(?<=[0-9a-f]{4})[0-9a-f]{10,}(?=[0-9a-f]{5})")
 _CLOUD_KEY_CHARS = 40
 _IN_PIECES = ("Q~", "+ASt", "ACDb", "+AMC", "glc_", "django-insecure-")
 """Of tokens that may fall apart into runs too short to be seen."""
@@ -136,10 +137,13 @@ def _find_anchored(
         if end <= allowance.cut_to:
             continue
         begin = max(begin, start - BEFORE_RUN, allowance.cut_to)
-        if not allowance.covers(start, 2 + (end - begin) // _CHARS_SIFTED_IN_A_LOOK):
+        # Of a digest only its ends are sifted: an anchor has other signs in it, and begins or ends in them at most.
+        near = _DIGEST.sub(" ", text[begin:end])
+        is_digest = len(near) < end - begin
+        if not allowance.covers(start, 2 - is_digest + len(near) // _CHARS_SIFTED_IN_A_LOOK):
             yield allowance.stretch(begin)
             continue
-        for place in anchors.within(text[begin:end]):
+        for place in anchors.within(near):
             anchor, rule = ANCHORS[place]
             position = text.find(anchor, begin, end)
             if position >= 0:
@@ -183,9 +187,9 @@ def is_cloud_secret(value: str, *, expected: bool = False) -> bool:
     """
     return (
         _CLOUD_SECRET.fullmatch(value) is not None
+        and not (_DIGITS.isdisjoint(value) or value.islower() or value.isupper())
         and not is_drawing(value)
         and not is_hex(value)
-        and not (_DIGITS.isdisjoint(value) or value.islower() or value.isupper())
         and (changes := class_changes(value)) >= (8 if expected else 12)
         and (expected or changes >= 20 or wordiness(value) <= MOST_WORDINESS)
         and value.count("/") <= 5

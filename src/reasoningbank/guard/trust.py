@@ -12,13 +12,15 @@ from types import MappingProxyType
 
 from reasoningbank.core.errors import Conflict
 from reasoningbank.core.origins import PEER, USER, PeerTrust, Trust, kind_of, level_of
+from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import Edge, Memory, Node, Ruling, RulingKind
 from reasoningbank.ports import Reader, Writer
 
 WARNINGS = "warnings"
 """The name in the metadata; only the guard writes it."""
-DISGUISED = "disguised text"
-"""How a warning begins that makes a memory untrusted by itself."""
+DISGUISED, RISKY, BORROWED = "disguised text", "risky", "borrowed"
+"""How a warning begins that makes a memory untrusted by itself, until the user vouches for it."""
+_DOUBT = pattern(rf"(?:{RISKY}|{BORROWED}): [a-z ]{{1,60}}")
 INDEPENDENT_VOICES = 2
 """So many agents, none of them its own origin, make a memory a working one. Tools, peers and files have no voice."""
 
@@ -35,16 +37,36 @@ _ABOUT_ORIGINS = tuple(kind.value for kind in (RulingKind.REVOKE, RulingKind.UND
 
 
 def own_level(memory: Memory, peers: Mapping[str, PeerTrust]) -> Trust:
-    """What a memory may be at most by itself: as its origin, unless it is written in disguise."""
-    warnings = memory.metadata.get(WARNINGS, ()) if kind_of(memory.origin) != USER else ()
-    disguised = isinstance(warnings, (list, tuple)) and any(str(told).startswith(DISGUISED) for told in warnings)
-    return Trust.UNTRUSTED if disguised else level_given(peers, memory.origin)
+    """What a memory may be at most by itself: as its origin, unless it is disguised, risky or borrowed."""
+    return Trust.UNTRUSTED if is_doubted(memory) else level_given(peers, memory.origin)
+
+
+def is_doubted(memory: Memory) -> bool:
+    """True if only the user can vouch for a memory that is not the user's.
+
+    Judged by its text as well as by its warnings: one that was admitted by an earlier version has none.
+    """
+    if kind_of(memory.origin) == USER:
+        return False
+    return any(told.startswith((DISGUISED, RISKY, BORROWED)) for told in warnings_of(memory)) or _is_risky(memory)
+
+
+def approvals_awaited(memory: Memory) -> list[str]:
+    """Why a memory waits for the user's approval, in words that may stand outside of its envelope."""
+    return [told for told in warnings_of(memory) if _DOUBT.fullmatch(told)]
+
+
+# Loaded with the first memory that is not the user's: most starts meet none.
+def _is_risky(memory: Memory) -> bool:
+    from reasoningbank.guard.risky import risks_of_memory
+
+    return bool(risks_of_memory(memory))
 
 
 def trust_of(memory: Memory, levels: Mapping[str, int]) -> Trust:
     """What a memory is trusted, given the kept levels. One without a kept level is worth its origin and no more."""
-    kept = levels.get(memory.id)
-    return level_of(memory.origin) if kept is None else Trust(kept)
+    level = Trust(levels.get(memory.id, level_of(memory.origin)))
+    return Trust.UNTRUSTED if level is Trust.WORKING and is_doubted(memory) else level
 
 
 def doubtful_ids(memories: Iterable[Memory]) -> list[str]:
@@ -145,7 +167,7 @@ def vouched_trust(rulings: Sequence[Ruling], memory: Memory) -> Trust | None:
     if any(kind_of(voice) == USER for voice in voices):
         return Trust.TRUSTED
     independent = [voice for voice in voices if level_of(voice) is Trust.WORKING and voice != memory.origin]
-    return Trust.WORKING if len(independent) >= INDEPENDENT_VOICES else None
+    return Trust.WORKING if len(independent) >= INDEPENDENT_VOICES and not is_doubted(memory) else None
 
 
 def refold(writer: Writer, roots: Sequence[str]) -> int:

@@ -28,7 +28,7 @@ from reasoningbank.learn.answers import find_repeated, problems_of
 from reasoningbank.learn.graph.lessons import teach_distilled
 from reasoningbank.learn.offline.failure_kind import FIX
 from reasoningbank.learn.offline.warnings import WARNING
-from reasoningbank.learn.tool_voice import as_told
+from reasoningbank.learn.tool_voice import as_told, borrowed_by
 from reasoningbank.ports import Distiller, Writer
 
 INITIAL_CONFIDENCE: Mapping[Outcome, float] = {
@@ -54,6 +54,8 @@ class LessonSource:
     distiller: Distiller
     parents: tuple[str, ...] = ()
     """Memories that were shown in the session."""
+    runs: tuple[Episode, ...] = ()
+    """All that were compared, where that was more than one."""
 
 
 def validate(lessons: Sequence[Lesson], most: int, maker: str) -> tuple[Lesson, ...]:
@@ -75,6 +77,7 @@ def keep(context: BankContext, writer: Writer, lecture: LessonSource, lessons: S
 
 
 def _keep(context: BankContext, writer: Writer, lecture: LessonSource, number: int, told: Lesson) -> str | None:
+    borrowed = borrowed_by(told, lecture.runs or (lecture.episode,))
     told, episode = as_told(told, lecture.episode)
     lecture = lecture if episode is lecture.episode else replace(lecture, episode=episode)
     namespace = lecture.episode.namespace
@@ -85,14 +88,14 @@ def _keep(context: BankContext, writer: Writer, lecture: LessonSource, number: i
     if not there:
         made = _memory(context, lecture, lesson, namespace=namespace, key=key, identity=f"{lecture.job_id}/{number}")
         memory, _ = context.clean(made)
-        return admit(writer, memory, _own_words(lecture, lesson)).memory.id
+        return admit(writer, memory, _own_words(lecture, lesson), borrowed).memory.id
     known = there[0]
     merged = lecture.distiller.merge(known, lesson)
     if merged is not None:
         validate([merged], 1, lecture.distiller.name)
         revised, _ = context.clean(_revise(context, lecture, known, merged))
         if revised.revision != known.revision:
-            readmit(writer, known, revised, lecture.episode.origin)
+            readmit(writer, known, revised, lecture.episode.origin, borrowed)
         if lesson.kind == WARNING:
             # That it failed once more says nothing for what the warning advised.
             return known.id

@@ -1,4 +1,4 @@
-"""Tells whether a lesson repeats what a tool told its readers to do, and then whose words it is.
+"""Tells whether a lesson repeats what a tool told its readers to do, and then whose words it is; and what it borrowed.
 
 However a lesson was made, by rules, by a model or by an agent that answered a job, it comes from the tool where it says
 what an output of the session said, and that output reads like instructions; where it repeats much that is no report;
@@ -7,12 +7,15 @@ and where what was done is, word for word, what the output said. A lesson that q
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from reasoningbank.core.learning import Episode, EpisodeStep, Lesson
 from reasoningbank.core.patterns import pattern
+from reasoningbank.guard.borrowed import borrowed_in
 from reasoningbank.guard.instructing import instructs
 from reasoningbank.guard.quotes import as_one_line, is_report
+from reasoningbank.guard.risky import FAILED
 from reasoningbank.guard.unmasked import plain_letters, skeleton
 from reasoningbank.learn.offline.facts import FACT
 from reasoningbank.learn.offline.words import called_tool, head
@@ -38,6 +41,22 @@ def as_told(lesson: Lesson, episode: Episode) -> tuple[Lesson, Episode]:
     # Under another key, so that it neither revises nor hides what was learned honestly about the same thing.
     key = None if lesson.key is None else f"told {lesson.key}"
     return replace(lesson, key=key), replace(episode, origin=tool)
+
+
+def borrowed_by(lesson: Lesson, episodes: Sequence[Episode]) -> tuple[str, ...]:
+    """What a lesson advises that an output of the sessions said first. A list of names is there for that."""
+    if lesson.kind == FACT:
+        return ()
+    trouble = lesson.metadata.get("trouble", {})
+    advised = _QUOTE.sub(" ", FAILED.sub(" ", f"{lesson.title}\n{lesson.description}\n{lesson.content}"))
+    advised += "".join(f"\n`{trouble[name]}`" for name in ("worked", "first") if trouble.get(name))
+    kinds: dict[str, None] = {}
+    for episode in episodes:
+        said = [str(entry.get("content", "")) for entry in episode.messages if entry.get("role") == "user"]
+        own = [step.action for step in episode.steps]
+        own[:1] = ["\n".join((episode.task, *said, *own[:1]))]
+        kinds |= dict.fromkeys(borrowed_in(advised, [step.result for step in episode.steps], own))
+    return tuple(kinds)
 
 
 def _telling_tool(lesson: Lesson, episode: Episode) -> str | None:

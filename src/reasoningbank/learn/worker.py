@@ -135,6 +135,7 @@ def _work(context: BankContext, claimed: queue.Claimed, teachers: Sequence[Teach
         verdict=verdict,
         distiller=distiller,
         parents=material.shown,
+        runs=material.episodes,
     )
     return _end(context, claimed, lecture, lessons, () if lessons else _reasons(material, distiller))
 

@@ -19,6 +19,7 @@ from reasoningbank.core.types import Memory, Outcome, Remembered
 from reasoningbank.core.wording import avoid_title, occasion
 from reasoningbank.guard.envelope import envelope, is_unmarked, plain_origin
 from reasoningbank.guard.hidden import visible
+from reasoningbank.guard.trust import approvals_awaited
 from reasoningbank.recall.query import Recalled, without_orphans
 
 _WORD = re.compile(r"\w+")
@@ -107,7 +108,8 @@ def entry_of(hit: Remembered) -> str:
             hit.content,
             *links_of(hit),
         ]
-        return envelope("\n".join(lines), hit.memory.origin, f"{kind}, {confidence}")
+        claim = ", ".join((kind, *approvals_awaited(hit.memory), confidence))
+        return envelope("\n".join(lines), hit.memory.origin, claim)
     # Comments and hidden elements stay where the words are believed: here they hide nothing.
     if FACT in hit.tags:
         told = ", names as they were listed" if hit.memory.metadata.get("kind") == FACT else ""

@@ -1,44 +1,35 @@
 """Tells whether a command or an edit gets past a check instead of passing it: forced, skipped, silenced, loosened.
 
-What worked that way is nothing to teach: it was not put right.
+What worked that way is nothing to teach: it was not put right. What is dangerous anyway is told by
+`guard.dangerous_commands`; here stands what only is a bypass where a command that failed works by it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
 from reasoningbank.core.commands import commands_in
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.program_names import command_name
+from reasoningbank.guard.danger_tables import DISCARDS, FORCES, OVERWRITES, RIGHTS, SKIPS, SKIPS_HOOKS, SKIPS_TESTS
+from reasoningbank.guard.dangerous_commands import dangers_in
 
-_FLAG = pattern(
-    r"--(?:no-?verify|force\S*|skip\S*|no-?check\S*|no-?strict\S*|no-?sandbox|no-?gpg-?sign|ignore-\S+|exclude\S*"
-    r"|deselect\S*"
-    r"|allow-(?:dirty|empty|unauthenticated|unrelated\S*|root)|break-system-packages|trusted-host|insecure\S*"
-    r"|exit-zero"
-    r"|passWithNoTests|legacy-peer-deps|privileged|admin|dangerously\S*|unsafe\S*|yolo|no-?fail\S*|continue-on-\S+"
-    r"|disable-\S+"
-    r"|max-warnings\S*|noEmitOnError\S*|noCheck|skipLibCheck|nodeps|no-?warn\S*|ignore=\S+|tls-?verify=false"
-    r"|hard)(?:=.*)?"
-    r"|--(?:update-?[Ss]napshots?|snapshot-update|updateSnapshot)|-D(?:maven\.test\.)?skip\S*|-DskipTests\S*|-Dmaven\.test\.failure\.ignore\S*|-x(?:test|check)"
+_PAST_CHECKS = frozenset({SKIPS_HOOKS, SKIPS_TESTS, SKIPS, FORCES, RIGHTS, OVERWRITES, DISCARDS})
+"""Dangers by which a command comes through without being put right."""
+_LOOSENS = pattern(
+    r"--(?:force\S*|ignore-\S+|ignore=\S+|exclude\S*|allow-(?:dirty|empty|unrelated\S*)|admin|continue-on-\S+|disable-\S+"
+    r"|max-warnings\S*|noEmitOnError\S*|noCheck|no-?warn\S*|hard|update-?[Ss]napshots?|snapshot-update|updateSnapshot)"
+    r"(?:=.*)?"
 )
-_UNSAFE_BY_LETTER = {
+"""Options of everyday work, which are none where a command that failed works by nothing else."""
+_BY_LETTER = {
     "-f": pattern(r"git\b.*|rm|mv|cp|ln|unlink|npm\b.*|yarn\b.*|apt\b.*|docker (?:rmi?|system|image|volume|container)"),
-    "-k": pattern(r"curl|wget"),
     "-u": pattern(r"jest|vitest|playwright|(?:npm|pnpm|yarn)(?: run)? test\S*"),
 }
-"""Letters that force, trust or overwrite what was expected, and in which programs."""
+"""Letters that force or overwrite what was expected, and in which programs."""
 LONGEST_READ_CHARS = 2_000
-_SETTING = pattern(
-    r"(?:SKIP|HUSKY|NODE_TLS_REJECT_UNAUTHORIZED|GIT_SSL_NO_VERIFY|PYTHONHTTPSVERIFY|PRE_COMMIT_ALLOW_NO_CONFIG"
-    r"|FORCE\w*"
-    r"|SKIP_\w+|DISABLE_\w+|\w*_SKIP\w*|PIP_BREAK_SYSTEM_PACKAGES|PYTHONWARNINGS)="
-)
-_SWALLOWS = pattern(r"\|\|\s*(?:true|:|exit 0|echo\b)|;\s*true\s*$|\bset \+e\b")
-_OPENS_ALL = pattern(
-    r"\b(?:chmod\s+(?:-R\s+)?(?:0?777|a\+rwx|\+rwx)|setenforce 0|sslVerify[= ]false|strict-ssl false)\b"
-)
+_SETTING = pattern(r"(?:FORCE\w*|DISABLE_\w+|PYTHONWARNINGS)=")
+_SWALLOWS = pattern(r"\|\|\s*echo\b|;\s*true\s*$")
 _TAKES_BACK = pattern(
     r"\bgit\b[^|;&\n]*\b(?:checkout (?:HEAD )?-- |checkout \.|restore (?!--staged)|revert\b|reset\b"
     r"|stash\b(?! (?:pop|apply|list))"
@@ -68,26 +59,29 @@ _COMMENT = pattern(r"^\s*(?:#|//|--|/\*|;|<!--)\s*")
 
 def bypass_in(failing: str, working: str) -> str:
     """What the working line has, and the failing one lacks, that gets past a check; "" when nothing does."""
+    failing, working = failing[:LONGEST_READ_CHARS], working[:LONGEST_READ_CHARS]
+    known = set(dangers_in(failing))
+    dangers = (danger for danger in dangers_in(working) if danger[0] in _PAST_CHECKS and danger not in known)
     before = {word for command in commands_in(failing) for word in command.all_words}
-    for command in commands_in(working):
-        name = command_name(command.words)
-        forcing = (word for word in command.words if word not in before and _is_forcing(word, name))
-        setting = (word for word in sorted(command.around - before) if word == "sudo" or _SETTING.match(word))
-        found = next(chain(setting, forcing), "")
-        if found:
-            return found
-    for way in (_SWALLOWS, _OPENS_ALL, _TAKES_BACK):
-        match = way.search(working[:LONGEST_READ_CHARS])
-        if match and not way.search(failing[:LONGEST_READ_CHARS]):
+    loosened = (
+        word
+        for command in commands_in(working)
+        for word in (*sorted(command.around), *command.words)
+        if word not in before and _is_loosening(word, command_name(command.words))
+    )
+    found = next((word for _, word in dangers), "") or next(loosened, "")
+    for way in (_SWALLOWS, _TAKES_BACK) if not found else ():
+        match = way.search(working)
+        if match and not way.search(failing):
             return match.group().strip()
-    return ""
+    return found
 
 
-def _is_forcing(word: str, program: str) -> bool:
-    unsafe = _UNSAFE_BY_LETTER.get(word)
+def _is_loosening(word: str, program: str) -> bool:
+    unsafe = _BY_LETTER.get(word)
     if unsafe is not None:
         return unsafe.fullmatch(program) is not None
-    return _FLAG.fullmatch(word) is not None
+    return _LOOSENS.fullmatch(word) is not None or _SETTING.match(word) is not None
 
 
 def silenced_by(removed: Sequence[str], added: Sequence[str]) -> str:
