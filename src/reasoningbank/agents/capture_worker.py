@@ -185,7 +185,7 @@ def index_rest(bank: Bank, over: Callable[[], bool]) -> None:
 
 def tidy(place: StateDir, now: float) -> None:
     """Let go of sessions that nobody will come back to."""
-    for name in ("sessions", "cursors", "heard", "troubles", "rules"):
+    for name in ("sessions", "cursors", "heard", "troubles"):
         folder = place.folder / name
         files = sorted(folder.glob("*"), key=_changed_at) if folder.is_dir() else []
         surplus = max(0, len(files) - MOST_FILES)

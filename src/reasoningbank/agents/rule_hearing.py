@@ -76,7 +76,8 @@ def proposals_notice(event: Event, house: House, spaces: Spaces) -> str:
     bank = house.bank() if is_theirs and host_named(event.agent).shows_notices else None
     waiting = [] if bank is None else bank.rules.proposed(*spaces.read)
     place = place_of(house.location)
-    if bank is None or not waiting:
+    # Whoever starts an agent inside of another one shows it to nobody.
+    if bank is None or not waiting or not _door(event, house).is_user:
         return ""
     make_room(place.proposed_rules)
     lock = hold(place.proposed_rules.with_suffix(".lock"), LOCK_WAIT_S)
@@ -132,30 +133,32 @@ def answer_to_proposals(event: Event, house: House, spaces: Spaces) -> str:
     answer = _ANSWER.fullmatch(event.prompt)
     if answer is None or event.is_subagent:
         return ""
-    told = _decide(event, house, spaces, keeps=answer[1].lower() == "keep", named=answer[2])
-    if withheld := host_named(event.agent).withheld_prompt(told):
+    told, texts = _decide(event, house, spaces, keeps=answer[1].lower() == "keep", named=answer[2])
+    for_user = f"ReasoningBank: {told}{': ' if texts else '.'}{'; '.join(texts)}"
+    if withheld := host_named(event.agent).withheld_prompt(for_user):
         return json.dumps(withheld)
     from reasoningbank.guard.envelope import marked
 
-    return output_line(event.agent, event.named, marked(f"Tell the user: {told}"), told)
+    # Without the sentences: what was not kept is for no model to read.
+    return output_line(event.agent, event.named, marked(f"Tell the user: ReasoningBank: {told}."), for_user)
 
 
-def _decide(event: Event, house: House, spaces: Spaces, *, keeps: bool, named: str) -> str:
-    """The sentence for the user who answered."""
+def _decide(event: Event, house: House, spaces: Spaces, *, keeps: bool, named: str) -> tuple[str, list[str]]:
+    """What came of the answer, and the rules that it is about."""
     bank, shown = house.bank(), _noted(place_of(house.location))["shown"].get(spaces.repository, [])
     with_state = {} if bank is None else {rule.id: rule for rule in bank.rules.proposed(*spaces.read)}
     waiting = {number: with_state[one] for number, one in enumerate(shown, start=1) if one in with_state}
     if bank is None or not waiting:
-        return "ReasoningBank: nothing that was shown here waits for an answer. `reasoningbank rules` lists all rules."
+        return "nothing that was shown here waits for an answer; `reasoningbank rules` lists all rules", []
     numbers = [int(number) for number in named.replace(",", " ").split()] or list(waiting)
     unknown = [number for number in numbers if number not in waiting]
     if unknown:
-        listed = ", ".join(f"{number}. {_in_line(rule)}" for number, rule in waiting.items())
-        return f"ReasoningBank: no rule {unknown[0]} waits for an answer here, so nothing was done. These do: {listed}"
+        listed = [f"{number}. {_in_line(rule)}" for number, rule in waiting.items()]
+        return f"no rule {unknown[0]} waits for an answer here, so nothing was done; these do", listed
     ids = [waiting[number].id for number in dict.fromkeys(numbers)]
     try:
         decided = (bank.rules.keep if keeps else bank.rules.drop)(ids, _door(event, house))
     except BankError as error:
-        return f"ReasoningBank: {error}"
+        return str(error).removesuffix("."), []
     done = "in force from now on" if keeps else "dropped"
-    return f"ReasoningBank: {counted(len(decided), 'rule')} {done}: {'; '.join(map(_in_line, decided))}"
+    return f"{counted(len(decided), 'rule')} {done}", [*map(_in_line, decided)]

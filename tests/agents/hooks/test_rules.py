@@ -195,8 +195,9 @@ def test_an_agent_that_can_keep_no_prompt_back_passes_the_answer_on(desktop):
     propose(desktop, "Use tabs.")
     start(desktop, agent="opencode")
     said = desktop.types("keep-rules", agent="opencode")
-    assert "Tell the user: ReasoningBank: 1 rule in force from now on: Use tabs." in said.context
-    assert "1 rule in force" in said.json["systemMessage"]
+    assert "Tell the user: ReasoningBank: 1 rule in force from now on." in said.context
+    assert "Use tabs" not in said.context
+    assert said.json["systemMessage"] == "ReasoningBank: 1 rule in force from now on: Use tabs."
 
 
 def test_what_a_proposal_holds_drives_no_terminal(desktop):
@@ -211,7 +212,10 @@ def test_a_prompt_that_an_agent_gives_to_another_one_is_proposed_and_decides_not
     monkeypatch.setenv(mark, "1")
     desktop.types("Never run pytest.")
     assert in_force(desktop) == []
-    start(desktop)
+    assert start(desktop, "inner").out == "", "nobody would read it"
+    with monkeypatch.context() as person:
+        person.delenv(mark)
+        assert "Never run pytest." in start(desktop).json["systemMessage"]
     assert "Only the user may decide" in desktop.types("keep-rules").json["reason"]
     assert in_force(desktop) == []
 
