@@ -2,8 +2,8 @@
 
 Sessions are ended in a bank; a few worker processes distil them and are killed with SIGKILL after some milliseconds,
 whatever they are doing, and replaced. Some jobs are poison: half of them raise, the others kill their own worker. At
-the end every other job is done, with exactly one memory; the poison is dead after exactly five attempts; nobody was
-stolen from.
+the end every other job is done, with exactly one memory; what raises is dead after exactly five attempts, what kills its
+workers when it has lost enough of them; nobody was stolen from.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Poisonable(Teaching):
 
 
 def storm(weather: Weather) -> list[Promise]:
-    promise = Promise("killed workers lose no job and double no effect; poison is given up after five attempts")
+    promise = Promise("killed workers lose no job and double no effect; poison is given up in the end")
     kills = innocent_dead = 0
     for number in weather.rounds():
         folder = weather.folder / str(number)
@@ -161,10 +161,11 @@ def _findings(folder: Path, deaths: int) -> dict[str, Any]:
     for item in items:
         effects, tried = taught.get(item.job.subject, 0), runs.get(item.job.subject, 0)
         if tasks[item.job.subject].startswith("poison"):
-            if item.standing != "dead" or item.job.attempts != MOST_ATTEMPTS or effects:
+            attempts = MOST_ATTEMPTS if tasks[item.job.subject].endswith("raise") else item.job.attempts
+            if item.standing != "dead" or item.job.attempts != attempts or effects:
                 problems.append(f"{item.job.id} is poison and {item.standing} after {item.job.attempts} attempts")
         elif item.standing == "dead":
-            # Killed five times by chance: given up, visible and replayable, but not done.
+            # It lost too many workers by chance: given up, visible and replayable, but not done.
             innocent_dead += 1
         elif item.standing != "done" or effects != 1 or tried < 1:
             problems.append(f"{item.job.id} is {item.standing} with {effects} memories after {tried} runs")

@@ -30,7 +30,7 @@ from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import DEFAULT_TENANT, State
 from reasoningbank.guard.unmasked import plain_letters, skeleton
-from reasoningbank.serve.identity import LOCAL_USER, Principal, origin_for
+from reasoningbank.serve.identity import PAGE_USER, Principal, origin_for
 from reasoningbank.serve.mcp import prompts, resources
 from reasoningbank.serve.mcp.caller import LOCAL
 from reasoningbank.serve.mcp.tools import call
@@ -277,14 +277,14 @@ def _holds(line: str, poisoned: Poisoned) -> bool:
 def _claim(bank: ReasoningBank, claims: Promise, weather: Weather) -> None:
     claimed = weather.chance.choice(_CLAIMS)
     agent = Principal(tenant=DEFAULT_TENANT, scopes=frozenset({"read", "write"}), name="t", origin="agent")
-    for principal in (agent, LOCAL_USER):
+    for principal in (agent, PAGE_USER):
         try:
             origin = origin_for(principal, claimed)
         except BankError:
             claims.held()
             continue
         kept = bank.record(title="claimed", content=f"by {claimed!r}", origin=origin)
-        most = Trust.TRUSTED if principal is LOCAL_USER else Trust.WORKING
+        most = Trust.TRUSTED if principal is PAGE_USER else Trust.WORKING
         claims.check(kept.trust <= most, f"{principal.name} claimed {claimed!r} and is {kept.trust}")
         bank.erase(kept.id)
     draft = {"title": "t", "description": "d", "content": "c", "outcome": "success", "origin": claimed}

@@ -131,7 +131,8 @@ def test_again_adds_nothing_and_a_session_that_grew_adds_what_is_new(rb, user, r
     os.utime(path)
     grown = rb("backfill", "--json")
     assert counts(grown) != {}
-    assert len(rb("session", "list", "--json", "--namespace", "example.com/team/one").json["sessions"]) == 2
+    told = rb("session", "list", "--json", "--namespace", "example.com/team/one").json["sessions"]
+    assert [one["origin"] for one in told] == ["agent"] * 2, "no hook of ours saw it"
 
 
 def test_what_hooks_have_captured_is_not_taken_twice(rb, user, repository):
@@ -154,6 +155,8 @@ def test_what_hooks_have_captured_is_not_taken_twice(rb, user, repository):
     before = rb("status", "--json").json["changes"]
     assert rb("backfill", "--json").json["known"] == 1
     assert rb("status", "--json").json["changes"] == before
+    [told] = rb("session", "list", "--json", "--namespace", "example.com/team/one").json["sessions"]
+    assert told["origin"] == "hook:claude-code"
 
 
 def test_only_what_changed_lately_is_read(rb, user, repository):

@@ -9,6 +9,7 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import Conflict, Refused
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.origins import Trust
 from reasoningbank.serve.mcp.caller import LOCAL
@@ -147,6 +148,57 @@ def test_a_lesson_that_fails_more_than_it_works_holds_nothing_back(desktop) -> N
         for _ in range(3):
             bank.outcome(lesson.id, succeeded=False)
     assert not attempt(desktop).refusal
+
+
+def test_a_lesson_from_before_is_not_doubled_at_every_session(desktop) -> None:
+    with desktop.bank() as bank:
+        bank.keep(Episode(task="Run the tests of the parser", namespace=HERE, steps=STUMBLE, outcome="success"))
+        bank.distill()
+        before = {item.memory.key for item in bank.list() if "fix" in item.tags}
+    for session in ("s1", "s2", "s3"):
+        hear(desktop, session)
+    with desktop.bank() as bank:
+        fixes = [item.memory for item in bank.list() if "fix" in item.tags]
+        assert sorted(one.origin for one in fixes) == ["agent", "hook:claude-code"]
+        assert before < {one.key for one in fixes}
+    assert "worked once" in told_at_start(desktop)
+
+
+def test_a_merge_keeps_what_was_seen(desktop) -> None:
+    hear(desktop)
+    with desktop.bank() as bank:
+        seen = next(item.memory for item in bank.list() if "fix" in item.tags)
+        same = {"title": seen.title, "description": seen.description, "content": seen.content, "tags": seen.tags}
+        said = bank.record(**same, origin="agent", agent=seen.agent)
+        for _ in range(5):
+            bank.outcome(said.id, succeeded=True)
+        done = bank.consolidate()
+        assert [(merge.kept, merge.merged) for merge in done.plan.merges] == [(seen.id, (said.id,))]
+        assert (bank.get(seen.id).memory.origin, bank.get(seen.id).seen) == ("hook:claude-code", 0)
+
+
+def test_runs_that_are_compared_are_a_witness_only_if_all_were_seen(desktop) -> None:
+    hear(desktop)
+    with desktop.bank() as bank:
+        [seen] = bank.sessions()
+        told = bank.keep(Episode(task="run them", namespace=HERE, steps=STUMBLE, outcome="success")).trajectory
+        job = bank.jobs.queue_contrast([seen.id, told.id])
+        bank.distill()
+        assert {bank.get(one).memory.origin for one in bank.jobs.get(job).job.results} == {"agent"}
+
+
+def test_a_session_from_before_origins_were_kept_is_no_witness(desktop) -> None:
+    with desktop.bank() as bank:
+        for number, claimed in enumerate((None, "user", "tool:web", "hook:claude-code")):
+            metadata = {} if claimed is None else {"origin": claimed}
+            steps = tuple(
+                EpisodeStep(action=s.action.replace("parser", f"p{number}"), result=s.result, ok=s.ok) for s in STUMBLE
+            )
+            kept = bank.keep(Episode(task=f"t{number}", namespace=HERE, steps=steps, outcome="success")).trajectory
+            before = replace(bank.trajectory(kept.id)[0], origin="", metadata=metadata, revision=2)
+            bank.context.store.write(bank.tenant, lambda writer, before=before: writer.revise(before))
+        bank.distill()
+        assert {item.memory.origin for item in bank.list(state=None)} == {"agent", "tool:web", "tool:unnamed"}
 
 
 # ---------------------------------------------------------------- nobody claims it, and nobody adds to it

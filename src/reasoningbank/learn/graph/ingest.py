@@ -12,6 +12,7 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.learning import Episode
 from reasoningbank.core.origins import level_of
+from reasoningbank.guard.speakers import without_witness
 from reasoningbank.learn.episodes import episode_of
 from reasoningbank.learn.graph.bridges import view_of
 from reasoningbank.learn.graph.keep import ConversationSource, IngestedConversation, ingest_conversations
@@ -52,7 +53,7 @@ def ingest_session(
         session=trajectory.id,
         day=day_at(trajectory.started_at),
         # Like the lessons of a session, its nodes are believed no more than who acted in it.
-        origin=min(source.origin, episode.origin, key=level_of),
+        origin=min(source.origin, without_witness(episode.origin), key=level_of),
     )
     return _ingest(context, [(list(turns_of(episode)), own)], model)[0]
 
@@ -74,7 +75,7 @@ def keep_as_session(context: BankContext, told: object, source: ConversationSour
     namespace = context.namespace if source.namespace is None else clean_namespace(source.namespace)
     for episode in episodes_of(told, namespace):
         if episode.steps:
-            keep_episode(context, replace(episode, source=f"{CHAT}{source.conv_id}"))
+            keep_episode(context, replace(episode, source=f"{CHAT}{source.conv_id}", origin=source.origin))
 
 
 def _in_files(

@@ -13,6 +13,7 @@ from reasoningbank.core.ids import derived_id
 from reasoningbank.core.origins import level_of
 from reasoningbank.core.text import terms
 from reasoningbank.core.types import Edge, EdgeKind, Memory, Node, NodeLabel, State, Trajectory
+from reasoningbank.guard.speakers import without_witness
 from reasoningbank.learn.graph.described import gist_of
 from reasoningbank.learn.graph.drawing import as_sentence
 from reasoningbank.ports import Reader, Writer
@@ -69,7 +70,7 @@ def _teach(context: BankContext, writer: Writer, nodes: Sequence[Node], memory: 
             tags=("lesson", memory.outcome.value),
             evidence="",
             created_at=context.clock(),
-            origin=min(node.origin, memory.origin, key=level_of),
+            origin=min(node.origin, without_witness(memory.origin), key=level_of),
         )
         if not _is_there(writer, edge):
             writer.add(edge)
