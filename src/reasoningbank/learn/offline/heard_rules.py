@@ -60,7 +60,7 @@ _FRAMES = {
 """How programs frame the words that were typed."""
 _PROGRAM_MARK = pattern(
     rf"(?:<|&lt;)/?(?:{'|'.join((*IN_ANY_TEXT, *IN_MESSAGES))})\b|^--- Content from referenced files ---"
-    r"|\(reference, not rule\)|reference, not rule[.:]|^\s*<INSTRUCTIONS>|^# AGENTS\.md instructions",
+    r"|\(reference, not rule\)|reference, not rule[.:]|^[ \t]*<INSTRUCTIONS>|^# AGENTS\.md instructions",
     re.MULTILINE | re.IGNORECASE,
 )
 _OPENING_TAG = pattern(r"^[ \t]*(?:<|&lt;)[A-Za-z][\w:.-]{0,60}(?:\s[^<>\n]{0,300})?/?(?:>|&gt;)", re.MULTILINE)
@@ -75,9 +75,10 @@ _DOCUMENT = pattern(
     # issues and pull requests, as `gh` prints them and as templates have them
     r"|(?:title|state|author|labels|assignees|comments|projects|milestone|number|url|reviewers|additions|deletions)"
     r":(?:\t|[ \t]*$)|--[ \t]*$|\S+ (?:opened|commented|edited|wants to merge|closed this|mentioned this)\b"
-    r"|\W*(?:steps to reproduce|to reproduce|reproduction|expected|actual|describe the|additional context|environment"
+    r"|[^\w\n]{0,12}(?:steps to reproduce|to reproduce|reproduction|expected|actual|describe the|additional context"
+    r"|environment"
     r"|motivation|proposal|summary|description|screenshots?|version|checklist|installation|usage|prerequisites"
-    r"|contributing|license)\b[^.!?\n]{0,40}:?\W*$|[-*] \[[ xX]\] "
+    r"|contributing|license)\b[^.!?\n]{0,40}:?[^\w\n]{0,12}$|[-*] \[[ xX]\] "
     # mails
     r"|(?:from|to|cc|bcc|subject|date|sent|reply-to|message-id|in-reply-to|von|an|betreff|gesendet):[ \t]"
     r"|on\b[^\n]{0,200}\bwrote:|am\b[^\n]{0,200}\bschrieb|-{2,} ?(?:original|forwarded)|begin forwarded message"
@@ -91,7 +92,8 @@ _OUTPUT = pattern(
     r"^[ \t]*(?:>|\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d(?::\d\d)?\b|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|[\[(<]?(?:error"
     r"|warn(?:ing)?|info|debug|trace|fatal|critical|notice|deprecat\w+)[\])>]?(?:\[\w+\])?[:|\s-]|npm (?:err!|error"
     r"|warn|notice)|yarn (?:run|install)|remote:|traceback |file \"|at \S+ ?\(|caused by|\w+(?:error|exception"
-    r"|warning)\b[:(]|[$%] |>>> |\+ |[-+]\s{2,}|(?:\S+:){2}\d|E {2,}|FAILED|PASSED|={2,}|-{2,}|\.{3}|#\d+ |Step \d"
+    r"|warning)\b[:(]|[$%] |>>> |\+ |[-+]\s{2,}|(?:[^\s:]{1,200}:){2}\d|E {2,}|FAILED|PASSED|={2,}|-{2,}|\.{3}"
+    r"|#\d+ |Step \d"
     r"|\[\w[\w.:/ -]*\])|^(?: {4,}|\t)\S",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -231,11 +233,11 @@ def _heads_quotation(line: str) -> bool:
 
 def _is_typed(text: str, sentences: list[Sentence]) -> bool:
     """True if nothing in a short prompt speaks against its having been typed."""
+    if len(text) > LONGEST_TYPED_CHARS:
+        return False
     lines = [line for line in text.splitlines() if line.strip()]
     quoted = sum(len(words.split()) for words in QUOTED.findall(text))
-    if len(text) > LONGEST_TYPED_CHARS or len(lines) > MOST_TYPED_LINES or quoted > MOST_WORDS_QUOTED:
-        return False
-    if _FOREIGN.search(text):
+    if len(lines) > MOST_TYPED_LINES or quoted > MOST_WORDS_QUOTED or _FOREIGN.search(text):
         return False
     if _has_unbound_rule(lines):
         return False
