@@ -13,7 +13,13 @@ from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
 from reasoningbank.learn.ingest.injected import IN_ANY_TEXT, IN_MESSAGES, is_program_message
 from reasoningbank.learn.offline.rule_sentences import QUOTED, masked_quotes
-from reasoningbank.learn.offline.user_sentences import BULLET, HEADS_RULES, Sentence, is_about_the_user, sentences_in
+from reasoningbank.learn.offline.user_sentences import (
+    BULLET,
+    HEADS_RULES,
+    UserSentence,
+    is_about_the_user,
+    sentences_in,
+)
 from reasoningbank.learn.offline.wish_words import IMPERATIVES
 
 LOOKED_AT_CHARS = 20_000
@@ -231,7 +237,7 @@ def _heads_quotation(line: str) -> bool:
     return lead is not None and not HEADS_RULES.search(line) and _OWN_LEAD.fullmatch(lead["lead"]) is None
 
 
-def _is_typed(text: str, sentences: list[Sentence]) -> bool:
+def _is_typed(text: str, sentences: list[UserSentence]) -> bool:
     """True if nothing in a short prompt speaks against its having been typed."""
     if len(text) > LONGEST_TYPED_CHARS:
         return False
@@ -257,7 +263,7 @@ def _has_unbound_rule(lines: list[str]) -> bool:
     )
 
 
-def _is_own_sentence(sentence: Sentence) -> bool:
+def _is_own_sentence(sentence: UserSentence) -> bool:
     """True if it is a rule, or a request, and quotes nothing after a colon."""
     lead = _LEAD.match(masked_quotes(sentence.text))
     if lead:
