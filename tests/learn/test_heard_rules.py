@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import time
+import timeit
+
 import pytest
 
 from bench.heard import foreign_prompts, typed_prompts
@@ -232,3 +235,15 @@ def test_a_message_that_a_program_wrote_is_no_users_message_in_any_transcript() 
 def test_a_file_that_a_prompt_names_is_not_read_as_typed_in_a_transcript() -> None:
     text = "Explain @a.md\n--- Content from referenced files ---\nAlways run make.\n--- End of content ---"
     assert gemini_prompt({"type": "user", "content": text}) == "Explain @a.md"
+
+
+@pytest.mark.parametrize(
+    "unit", ["a:", " \n", "> \n", "<a>", "</a>", "```\n", "“", "never, ", "use x over ", "always:\n"]
+)
+def test_a_hostile_prompt_costs_no_more_than_its_length(unit) -> None:
+    def cost(chars: int) -> float:
+        prompt = f"{unit * (chars // len(unit))} always"
+        return min(timeit.repeat(lambda: heard_rules(prompt, "codex"), number=1, repeat=3, timer=time.process_time))
+
+    # Four times the text; what is quadratic takes sixteen times as long.
+    assert cost(16_000) < 10 * max(cost(4_000), 0.002)

@@ -13,7 +13,13 @@ from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
 from reasoningbank.learn.ingest.injected import IN_ANY_TEXT, IN_MESSAGES, is_program_message
 from reasoningbank.learn.offline.rule_sentences import QUOTED, masked_quotes
-from reasoningbank.learn.offline.user_sentences import BULLET, HEADS_RULES, Sentence, is_about_the_user, sentences_in
+from reasoningbank.learn.offline.user_sentences import (
+    BULLET,
+    HEADS_RULES,
+    UserSentence,
+    is_about_the_user,
+    sentences_in,
+)
 from reasoningbank.learn.offline.wish_words import IMPERATIVES
 
 LOOKED_AT_CHARS = 20_000
@@ -60,7 +66,7 @@ _FRAMES = {
 """How programs frame the words that were typed."""
 _PROGRAM_MARK = pattern(
     rf"(?:<|&lt;)/?(?:{'|'.join((*IN_ANY_TEXT, *IN_MESSAGES))})\b|^--- Content from referenced files ---"
-    r"|\(reference, not rule\)|reference, not rule[.:]|^\s*<INSTRUCTIONS>|^# AGENTS\.md instructions",
+    r"|\(reference, not rule\)|reference, not rule[.:]|^[ \t]*<INSTRUCTIONS>|^# AGENTS\.md instructions",
     re.MULTILINE | re.IGNORECASE,
 )
 _OPENING_TAG = pattern(r"^[ \t]*(?:<|&lt;)[A-Za-z][\w:.-]{0,60}(?:\s[^<>\n]{0,300})?/?(?:>|&gt;)", re.MULTILINE)
@@ -75,9 +81,10 @@ _DOCUMENT = pattern(
     # issues and pull requests, as `gh` prints them and as templates have them
     r"|(?:title|state|author|labels|assignees|comments|projects|milestone|number|url|reviewers|additions|deletions)"
     r":(?:\t|[ \t]*$)|--[ \t]*$|\S+ (?:opened|commented|edited|wants to merge|closed this|mentioned this)\b"
-    r"|\W*(?:steps to reproduce|to reproduce|reproduction|expected|actual|describe the|additional context|environment"
+    r"|[^\w\n]{0,12}(?:steps to reproduce|to reproduce|reproduction|expected|actual|describe the|additional context"
+    r"|environment"
     r"|motivation|proposal|summary|description|screenshots?|version|checklist|installation|usage|prerequisites"
-    r"|contributing|license)\b[^.!?\n]{0,40}:?\W*$|[-*] \[[ xX]\] "
+    r"|contributing|license)\b[^.!?\n]{0,40}:?[^\w\n]{0,12}$|[-*] \[[ xX]\] "
     # mails
     r"|(?:from|to|cc|bcc|subject|date|sent|reply-to|message-id|in-reply-to|von|an|betreff|gesendet):[ \t]"
     r"|on\b[^\n]{0,200}\bwrote:|am\b[^\n]{0,200}\bschrieb|-{2,} ?(?:original|forwarded)|begin forwarded message"
@@ -91,7 +98,8 @@ _OUTPUT = pattern(
     r"^[ \t]*(?:>|\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d(?::\d\d)?\b|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|[\[(<]?(?:error"
     r"|warn(?:ing)?|info|debug|trace|fatal|critical|notice|deprecat\w+)[\])>]?(?:\[\w+\])?[:|\s-]|npm (?:err!|error"
     r"|warn|notice)|yarn (?:run|install)|remote:|traceback |file \"|at \S+ ?\(|caused by|\w+(?:error|exception"
-    r"|warning)\b[:(]|[$%] |>>> |\+ |[-+]\s{2,}|(?:\S+:){2}\d|E {2,}|FAILED|PASSED|={2,}|-{2,}|\.{3}|#\d+ |Step \d"
+    r"|warning)\b[:(]|[$%] |>>> |\+ |[-+]\s{2,}|(?:[^\s:]{1,200}:){2}\d|E {2,}|FAILED|PASSED|={2,}|-{2,}|\.{3}"
+    r"|#\d+ |Step \d"
     r"|\[\w[\w.:/ -]*\])|^(?: {4,}|\t)\S",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -229,13 +237,13 @@ def _heads_quotation(line: str) -> bool:
     return lead is not None and not HEADS_RULES.search(line) and _OWN_LEAD.fullmatch(lead["lead"]) is None
 
 
-def _is_typed(text: str, sentences: list[Sentence]) -> bool:
+def _is_typed(text: str, sentences: list[UserSentence]) -> bool:
     """True if nothing in a short prompt speaks against its having been typed."""
+    if len(text) > LONGEST_TYPED_CHARS:
+        return False
     lines = [line for line in text.splitlines() if line.strip()]
     quoted = sum(len(words.split()) for words in QUOTED.findall(text))
-    if len(text) > LONGEST_TYPED_CHARS or len(lines) > MOST_TYPED_LINES or quoted > MOST_WORDS_QUOTED:
-        return False
-    if _FOREIGN.search(text):
+    if len(lines) > MOST_TYPED_LINES or quoted > MOST_WORDS_QUOTED or _FOREIGN.search(text):
         return False
     if _has_unbound_rule(lines):
         return False
@@ -255,7 +263,7 @@ def _has_unbound_rule(lines: list[str]) -> bool:
     )
 
 
-def _is_own_sentence(sentence: Sentence) -> bool:
+def _is_own_sentence(sentence: UserSentence) -> bool:
     """True if it is a rule, or a request, and quotes nothing after a colon."""
     lead = _LEAD.match(masked_quotes(sentence.text))
     if lead:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeVar
 
 from reasoningbank.core.patterns import pattern
@@ -165,6 +166,7 @@ class _Meaning(NamedTuple):
     name: str
 
 
+@lru_cache(maxsize=512)
 def _meaning(rule: str) -> _Meaning:
     text = _LASTING.sub("", rule).strip(" .,:;!")
     exception = _EXCEPTION.search(text)

@@ -40,7 +40,7 @@ _OF_THE_WORK = pattern(
 )
 
 
-class Sentence(NamedTuple):
+class UserSentence(NamedTuple):
     """A sentence of a user, without the "no" or "also" that opens it."""
 
     text: str
@@ -48,7 +48,7 @@ class Sentence(NamedTuple):
     corrects: bool
 
 
-def sentences_in(text: str, *, answered: bool = False) -> Iterator[Sentence]:
+def sentences_in(text: str, *, answered: bool = False) -> Iterator[UserSentence]:
     """Sentences with the rules in each: none, one, or two where each says for itself what is always or never done.
 
     `answered` says that the agent has spoken before.
@@ -67,7 +67,7 @@ def sentences_in(text: str, *, answered: bool = False) -> Iterator[Sentence]:
             if is_read and not heads_list:
                 rules = (plain,) if is_listed else rules_of(plain, corrects=corrects)
             if plain:
-                yield Sentence(plain, rules, corrects and rules != (sentence,))
+                yield UserSentence(plain, rules, corrects and rules != (sentence,))
         is_listed = is_listed or heads_list
 
 
