@@ -237,6 +237,8 @@ DROPPING = pattern(
     r"|delete\s+from\s+[\w\"`.\[\]]+\s*(?:;|$|['\"]|where\s+(?:true|1\s*=\s*1)\b)"
     r"|flushall|flushdb|dropDatabase\s*\(|deleteMany\s*\(\s*(?:\{\s*\})?\s*\))"
 )
+DROPPING_SIGNS = ("drop", "truncate", "delete", "flush")
+SWITCHING_SIGNS = ("verif", "reject")
 DANGEROUS_CALL = pattern(
     r"\b(?:exec|eval|__import__|execSync|spawn(?:Sync)?|atob|system|popen|passthru|shell_exec|urlopen"
     r"|urlretrieve|rmtree"
@@ -305,42 +307,55 @@ _PLACES = (
     r"|production|prod|all (?:of )?(?:the |its |their )?(?:files|data|rows|records|users|orders)|whole \w+"
     r"|entire \w+|node_modules|home|root|disk|partition)"
 )
-IN_WORDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (kind, pattern(f"(?i){source}"))
-    for kind, source in (
-        (SKIPS, (rf"\b(?:disabl(?:e|es|ed|ing)|deactivat\w+|turn(?:ed|ing)? off|switch(?:ed|ing)? off|bypass\w*"
+IN_WORDS: tuple[tuple[frozenset[str], str, re.Pattern[str]], ...] = tuple(
+    (frozenset(signs.split()), kind, pattern(f"(?i){source}"))
+    for signs, kind, source in (
+        ("disa deac turn swit bypa circ skip igno comm", SKIPS,
+         (rf"\b(?:disabl(?:e|es|ed|ing)|deactivat\w+|turn(?:ed|ing)? off|switch(?:ed|ing)? off|bypass\w*"
                 rf"|circumvent\w*|skip(?:s|ped|ping)?|ignor(?:e|es|ed|ing)"
                 rf"|comment(?:ed|ing)? out)(?: (?:[\w'/-]+)){{0,3}}? {_CHECKS}\b")),
-        (SKIPS, rf"\bturn(?:ed|ing)? (?:[\w'/-]+ ){{0,3}}?{_CHECKS} off\b"),
-        (SKIPS, (r"\bwithout (?:(?:first |any |running |doing |the |its |their |a |an )*)(?:verif\w+|checking"
+        ("turn", SKIPS,
+         rf"\bturn(?:ed|ing)? (?:[\w'/-]+ ){{0,3}}?{_CHECKS} off\b"),
+        ("without", SKIPS,
+         (r"\bwithout (?:(?:first |any |running |doing |the |its |their |a |an )*)(?:verif\w+|checking"
                 r"|signature|tests?\b|hooks?\b|validation|validating|code review|ssl|tls|certificate)")),
-        (SKIPS, r"\b(?:strict|verif\w+|tls|ssl)\b[^.\n]{0,20}\b(?:to|=) ?(?:false|off|0|none)\b"),
-        (DELETES, (rf"\b(?:delet(?:e|es|ed|ing)|remov(?:e|es|ed|ing)|eras(?:e|es|ed|ing)|wip(?:e|es|ed|ing)"
+        ("stri veri tls ssl", SKIPS,
+         r"\b(?:strict|verif\w+|tls|ssl)\b[^.\n]{0,20}\b(?:to|=) ?(?:false|off|0|none)\b"),
+        ("dele remo eras wip wipe wipi purg dest drop trun", DELETES,
+         (rf"\b(?:delet(?:e|es|ed|ing)|remov(?:e|es|ed|ing)|eras(?:e|es|ed|ing)|wip(?:e|es|ed|ing)"
                   rf"|purg(?:e|es|ed|ing)|destroy\w*|drop(?:s|ped|ping)?|truncat\w+)"
                   rf"(?: (?:[\w'`./-]+)){{0,3}}? {_PLACES}(?![\w-])")),
-        (OVERWRITES, (r"\bforce[- ]?push\w*|\bpush(?:es|ed|ing)?\b[^.\n]{0,30}\b(?:with|by) force\b|\b(?:rewrit"
+        ("forc push rewr over", OVERWRITES,
+         (r"\bforce[- ]?push\w*|\bpush(?:es|ed|ing)?\b[^.\n]{0,30}\b(?:with|by) force\b|\b(?:rewrit"
                      r"|overwrit)\w+ (?:the |its |our )?(?:\w+ )?history\b")),
-        (DISCARDS, (r"\bdiscard(?:s|ed|ing)? (?:all |any |the |your |local |uncommitted )*(?:changes|work)\b"
+        ("disc hard", DISCARDS,
+         (r"\bdiscard(?:s|ed|ing)? (?:all |any |the |your |local |uncommitted )*(?:changes|work)\b"
                    r"|\bhard[- ]reset\w*")),
-        (SENDS, (rf"\b(?:send|upload|post|forward|e-?mail|exfiltrat\w+|leak|transmit|paste|publish|copy|share"
+        ("send uplo post forw emai e-ma exfi leak tran past publ copy shar repo", SENDS,
+         (rf"\b(?:send|upload|post|forward|e-?mail|exfiltrat\w+|leak|transmit|paste|publish|copy|share"
                 rf"|report)(?:s|ing)?(?: (?:[\w'`./-]+)){{0,5}}? {_DATA}"
                 rf"(?: (?:[\w'`./-]+)){{0,6}}? (?:to|at|into|with|via|on) (?:the |an? |our |this |their"
                 rf" )?(?:https?:|[\w.-]+@|(?:[\w-]+\.)+[a-z]{{2,}}|(?:\w+ )?(?:server|endpoint|url|address"
                 rf"|webhook|pastebin|bucket|channel|site|host|collector))")),
-        (SENDS, (r"\b(?:send|upload|post|forward|e-?mail|exfiltrat\w+|leak|transmit|paste|share)(?:s"
+        ("send uplo post forw emai e-ma exfi leak tran past shar", SENDS,
+         (r"\b(?:send|upload|post|forward|e-?mail|exfiltrat\w+|leak|transmit|paste|share)(?:s"
                 r"|ing)?\b[^.\n]{0,40}?(?<!\w)(?:\.env\b|secrets?\b|credentials?\b|passwords?\b|(?:private|ssh"
                 r"|api|access) keys?\b|tokens? (?:to|with)\b)")),
-        (RIGHTS, (r"\bas (?:the )?(?:root|superuser)\b|\b(?:run|runs|running|execut\w+|start\w*|launch\w*"
+        ("root supe admi sudo elev worl writ", RIGHTS,
+         (r"\bas (?:the )?(?:root|superuser)\b|\b(?:run|runs|running|execut\w+|start\w*|launch\w*"
                  r"|install\w*)\b[^.\n]{0,40}\bas (?:an? |the )?admin\w*|\bwith (?:root|admin\w*|sudo|elevated"
                  r"|superuser) (?:rights|privileges|permissions?|access)"
                  r"|\bworld[- ]writ\w+|\bwritable (?:for|by|to) (?:all|everyone|everybody|anyone|others)"
                  r"|\b(?:use|using|via|with) sudo\b")),
-        (FETCHES, (r"\b(?:download|fetch|retriev|grab|install|clon|pull)(?:e|s|es|ed"
+        ("down fetc retr grab inst clon pull", FETCHES,
+         (r"\b(?:download|fetch|retriev|grab|install|clon|pull)(?:e|s|es|ed"
                   r"|ing)?\b[^.\n]{0,60}?\b(?:from (?:the )?(?:internet|web|url|site|gist|https?:)|install"
                   r" script|installer|setup script|remote script|binary from)")),
-        (FETCHES, (r"\b(?:set|export|download|fetch|install|execute|run|load|source|pull|clone|import|upload"
+        ("http ftp ssh git", FETCHES,
+         (r"\b(?:set|export|download|fetch|install|execute|run|load|source|pull|clone|import|upload"
                   r"|send|post|visit|point|configure|follow|apply|add|change|register)(?:s|ed"
                   r"|ing)?\b[^\n]{0,120}?(?P<url>\b(?:git\+)?(?:https?|ftp|ssh|git)://\S+)")),
-        (RUNS_CODE, r"\bdecod(?:e|es|ed|ing)\b[^.\n]{0,60}\b(?:and|then) (?:run|execute|eval)"),
+        ("deco", RUNS_CODE,
+         r"\bdecod(?:e|es|ed|ing)\b[^.\n]{0,60}\b(?:and|then) (?:run|execute|eval)"),
     )
 )  # fmt: skip

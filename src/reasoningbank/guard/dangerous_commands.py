@@ -7,7 +7,9 @@ goes by tables of programs, options and variables. What ordinary work does every
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 
 from reasoningbank.core.commands import (
@@ -31,6 +33,7 @@ from reasoningbank.guard.danger_tables import (
     DELETES,
     DISK,
     DROPPING,
+    DROPPING_SIGNS,
     DROPS,
     EDITOR,
     FEEDS_SHELL,
@@ -71,6 +74,7 @@ from reasoningbank.guard.danger_tables import (
     SPEAKERS,
     SWALLOWS,
     SWITCHED_OFF,
+    SWITCHING_SIGNS,
     UNREAD,
     UPLOADS,
     VERSION,
@@ -134,9 +138,10 @@ def _of_call(call: str) -> Iterator[Danger]:
 
 
 def _of_statements(text: str) -> Iterator[Danger]:
-    if match := DROPPING.search(text):
+    lowered = text.lower()
+    if any(sign in lowered for sign in DROPPING_SIGNS) and (match := DROPPING.search(text)):
         yield DROPS, match[0]
-    if match := SWITCHED_OFF.search(text):
+    if any(sign in lowered for sign in SWITCHING_SIGNS) and (match := SWITCHED_OFF.search(text)):
         yield SKIPS, match[0].strip()
 
 
@@ -149,12 +154,14 @@ def _of_code(code: str) -> Iterator[Danger]:
 
 
 def _of_line(line: str, inner: int) -> Iterator[Danger]:
-    for kind, way in ((PIPED, FEEDS_SHELL), (SENDS, SOCKET), (SKIPS, SWALLOWS)):
-        if match := way.search(line):
+    # A sign that is missing is found in a tenth of the time that its pattern takes.
+    for sign, kind, way in (("<(", PIPED, FEEDS_SHELL), ("/dev/", SENDS, SOCKET),
+                            ("||", SKIPS, SWALLOWS), ("set", SKIPS, SWALLOWS)):  # fmt: skip
+        if sign in line and (match := way.search(line)):
             yield kind, match[0].strip()
-    for name, value in SETS_ENV.findall(line):
+    for name, value in SETS_ENV.findall(line) if "$" in line else ():
         yield from _of_setting(name, value)
-    for groups in INNER.findall(line):
+    for groups in INNER.findall(line) if "(" in line or "`" in line else ():
         yield from _of_inner(next(filter(None, groups), ""), inner)
     speaks = False
     for number, simple in enumerate(simple_commands(line)):
@@ -225,9 +232,9 @@ def dangers_of_word(word: str) -> Iterator[Danger]:
                 yield kind, word
         if MORE_OPTIONS.search(word):
             yield SKIPS, word
-    if (match := ASSIGNMENT.fullmatch(word)) is not None:
+    if "=" in word and (match := ASSIGNMENT.fullmatch(word)) is not None:
         yield from _of_setting(match[1], match[2])
-    if not _has_space(word.strip()):
+    if "://" in word and not _has_space(word.strip()):
         for address in remote_addresses(word):
             yield FETCHES, address
 
@@ -248,12 +255,21 @@ def _of_setting(name: str, value: str) -> Iterator[Danger]:
         yield INJECTS, f"{name}="
 
 
+@cache
+def _by_name() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
+    table: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+    for names, kind, way in BY_PROGRAM:
+        for name in names:
+            table.setdefault(name, []).append((kind, way))
+    return table
+
+
 def _of_program(name: str, args: str, bare: tuple[str, ...]) -> Iterator[Danger]:
     for kind, names in PREFIXED:
         if names.fullmatch(name):
             yield kind, bare[0]
-    for programs, kind, way in BY_PROGRAM:
-        if name in programs and (match := way.search(args)):
+    for kind, way in _by_name().get(name, ()):
+        if match := way.search(args):
             yield kind, f"{bare[0]} {match[0].strip()}".strip()
     if name == "git":
         yield from _of_git(bare)

@@ -2,8 +2,8 @@
 
 The one definition for fixes, solved tasks, rules, hooks and what a peer brings. *Dangerous* is what fetches from
 outside, runs what was fetched or decoded, takes more rights, destroys, switches off checks or sends data out
-(`guard.dangerous_commands`), in a command or in words; what a text forbids is not advised by it. Plain text
-costs a look for a few words, any other text no more than its first `MOST_LOOKED_AT_CHARS` of suspicious clauses.
+(`guard.dangerous_commands`), in a command or in words; what a text forbids is not advised by it. A text
+costs at most a look at its first `MOST_LOOKED_AT_CHARS` of suspicious clauses; what is longer counts as dangerous.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from reasoningbank.guard.danger_tables import (
     DELETES,
     DISCARDS,
     DROPPING,
+    DROPPING_SIGNS,
     DROPS,
     IN_WORDS,
     OVERWRITES,
@@ -28,58 +29,19 @@ from reasoningbank.guard.danger_tables import (
     SKIPS_TESTS,
     SWALLOWS,
     SWITCHED_OFF,
+    SWITCHING_SIGNS,
     UNREAD,
 )
 from reasoningbank.guard.dangerous_commands import Danger, dangers_in, dangers_of_word, remote_addresses
 
 HARMS = frozenset({DELETES, OVERWRITES, DISCARDS, SKIPS_HOOKS, DROPS, SKIPS_TESTS})
 """What cannot be taken back, or gets past a check."""
-MOST_LOOKED_AT_CHARS = 10_000
+MOST_LOOKED_AT_CHARS = 16_000
 _CHARS_FOR_A_CLAUSE = 100
 """What a look at another one costs, in characters."""
 LONGEST_CLAUSE_CHARS = 2_000
 LONGEST_COMMAND_CHARS = 300
 MOST_COMMANDS_IN_A_CLAUSE = 30
-
-# ---------------------------------------------------------------- a first look
-
-_LETTERS = bytes(
-    ord(chr(code).lower()) if chr(code).isalnum() or chr(code) in "-_|" else 32 for code in range(128)
-) + bytes(range(128, 256))
-_QUOTES = b"'\"`\\"
-_SIGN_WORDS = """
-curl wget http ftp clone submodule github gitlab npx npm_i npm_add yarn_add pnpm_ bunx download fetch webrequest
-restmethod _iwr _irm aria2c axel lynx certutil bitsadmin apt-key repository _svn_ _hg_ ext_ upload-pack index-url
-find-links | bash _sh_ _zsh _dash _ksh eval _iex invoke base64 encoded _-e _-c exec system subprocess child popen
-atob import-module open_ urlretrieve rmtree unlink removedirs _os_ requests_ socket fromhex marshal decod mshta
-regsvr rundll cscript sudo doas pkexec _su_ run0 runas nsenter chmod chown setcap visudo insmod modprobe usermod
-gpasswd icacls takeown privileg cap-add security userns root admin writable docker_sock _-v _rights _rm_ _rd_ _ri_
-_del_ erase rmdir shred wipefs mkfs newfs mkswap fdisk parted _dd_ of_ truncate userdel dropdb format delet remov
-destroy wipe wiping purg prune uninstall terminate unpublish yank drop flush discard clear reset revert restore
-checkout switch stash clean branch_- push reflog filter- update-ref worktree gc_ down_ _-f force overwrit rewrit
-crontab kill_ shutdown reboot halt poweroff /dev dev_ downgrade migrat _db_ wipe verif no-gpg hook husky skip_ _skip
-skip- skip no-check precommit pre-commit deselect passwithnotests no-test insecur unauth untrust trusted sandbox
-dangerous unsafe yolo break-sys strict exit-zero nodeps nosig nogpg gpg tls ssl cert legacy accept-all checksum
-firewall setenforce iptables selinux disabl deactivat turn_off turning_off switch_off bypass circumvent ignor
-without true set_ commit_-n _-k _-x -fn -fae execution antivirus scp sftp rsync rclone sendmail mutt _nc_ ncat
-netcat socat telnet ngrok cloudflared gist upload send_ exfiltrat leak transmit forward email post_ publish paste
-_ssh_- preload audit_ dyld startup breakpoint perl5 env_ command_ ssh__ askpass config_ launcher rustc wrapper
-rubyopt options editor pager visual path_ require javaagent addopts makeflags proxy insteadof fsmonitor alias
-checkpoint
-"""
-"""Parts of words without which nothing is dangerous; `_` is a space."""
-_SIGNS = tuple(sign.replace("_", " ").encode() for sign in _SIGN_WORDS.split())
-
-
-def may_be_risky(text: str) -> bool:
-    """False for text in which nothing that could be dangerous is spelt, between whatever quotes."""
-    data = text.encode("utf-8", "surrogatepass")
-    spaced = b" " + data.translate(_LETTERS) + b" "
-    if any(sign in spaced for sign in _SIGNS):
-        return True
-    joined = b" " + data.translate(_LETTERS, _QUOTES)
-    return len(joined) <= len(data) and any(sign in joined for sign in _SIGNS)
-
 
 # ---------------------------------------------------------------- an action
 
@@ -116,16 +78,21 @@ _CLAUSE_END = pattern(
     r"|,[ \t]+(?!(?:`?-|or\b|and\b|nor\b))"
 )
 _TICKS = pattern(r"`([^`\n]+)`")
+_PROGRAM_NAMES = """
+curl wget sudo doas rm git npm npx pnpm yarn bun bunx pip pip3 python python3 node perl ruby php bash sh zsh chmod
+chown dd docker podman kubectl helm terraform tofu aws gcloud psql mysql sqlite3 nc ncat netcat scp rsync sftp iwr
+irm iex invoke-expression invoke-webrequest invoke-restmethod powershell pwsh eval source uv poetry cargo apt
+apt-get apt-key mkfs shred crontab dropdb aria2c pytest mvn gradlew set-executionpolicy find xargs truncate
+setenforce iptables ufw base64 redis-cli rails artisan prisma ssh remove-item systemctl
+"""
+_PROGRAMS = frozenset(_PROGRAM_NAMES.split())
+_LETTERS = bytes(
+    ord(chr(code).lower()) if chr(code).isalnum() or chr(code) in "-_" else 32 for code in range(128)
+) + bytes(range(128, 256))
 _PROGRAM = pattern(
-    r"(?i)(?<![\w.@=-])(?:curl|wget|sudo|doas|rm|git|npm|npx|pnpm|yarn|bunx?|pip3?|python3?|node"
-    r"|perl|ruby|php|bash|sh|zsh"
-    r"|chmod|chown|dd|docker|podman|kubectl|helm|terraform|tofu|aws|gcloud|psql|mysql|sqlite3|nc|ncat|netcat"
-    r"|scp|rsync|sftp|iwr|irm|iex"
-    r"|invoke-\w+|powershell|pwsh|eval|source|uv|poetry|cargo|apt|apt-get|apt-key|mkfs[.\w]*|shred|crontab"
-    r"|dropdb|aria2c|pytest|mvn"
-    r"|gradlew|export|set-\w+|find|xargs|truncate|setenforce|iptables|ufw|base64|echo|cat|env|redis-cli|rails"
-    r"|php|artisan|prisma"
-    r"|ssh|remove-item|systemctl|make)(?=[\s\\]|[.,;:!?)\"']+(?:\s|$)|$)"
+    r"(?i)(?<![\w.@=-])(?:"
+    + "|".join(sorted(_PROGRAMS - {"find", "source"}))
+    + r"|find(?=\s+[./~$\"'-])|source(?=\s+<))(?=[\s\\]|[.,;:!?)\"']+(?:\s|$)|$)"
     r"|(?<![\w.-])(?:[A-Z][A-Z0-9_]+|npm_config_\w+)=(?=[^\s=])"
 )
 _FLAG = pattern(r"(?<![\w-])-{1,2}[A-Za-z][\w.-]*(?:=[^\s,;`'\")]+)?")
@@ -183,14 +150,12 @@ def risks_of_text(text: str) -> tuple[str, ...]:
 def _advised(text: str, *, directed: bool) -> Iterator[str]:
     """`directed` is for a text that tells what went wrong: there only what it says to do is advised."""
     plain = plain_text(text)
-    if not may_be_risky(plain):
-        return
     plain = FAILED.sub(" ", plain)
     looked_at = 0
     heading = ""
     for clause, is_code in _clauses(plain.replace("\\\n", " ")):
         before, heading = heading, clause if clause.rstrip().endswith(":") else ""
-        if not may_be_risky(clause):
+        if not is_code and not _is_suspicious(clause):
             continue
         looked_at += len(clause) + _CHARS_FOR_A_CLAUSE
         if looked_at > MOST_LOOKED_AT_CHARS:
@@ -206,11 +171,11 @@ def _advised(text: str, *, directed: bool) -> Iterator[str]:
 
 
 _IN_PROSE = (
-    (PIPED, _TO_A_SHELL),
-    (DROPS, DROPPING),
-    (SKIPS, SWITCHED_OFF),
-    (SKIPS, SWALLOWS),
-    (RUNS_CODE, DANGEROUS_CALL),
+    (("|", "pip"), PIPED, _TO_A_SHELL),
+    (DROPPING_SIGNS, DROPS, DROPPING),
+    (SWITCHING_SIGNS, SKIPS, SWITCHED_OFF),
+    (("||", "set +e"), SKIPS, SWALLOWS),
+    (("(", "child_process", "base64"), RUNS_CODE, DANGEROUS_CALL),
 )
 
 
@@ -232,11 +197,50 @@ def _clauses(text: str) -> Iterator[tuple[str, bool]]:
 
 def _dangers_of_clause(clause: str) -> Iterator[tuple[Danger, int]]:
     """Every danger of a piece of prose, and where it stands."""
-    for span in _TICKS.finditer(clause):
-        yield from ((danger, span.start()) for danger in dangers_in(span[1]))
-    # A name in code is a word of the sentence, a command is none.
-    words = _TICKS.sub(lambda span: f" {span[1]} " if " " not in span[1] else "x" * len(span[0]), clause)
-    prose = _TICKS.sub(lambda span: "x" * len(span[0]), clause) if "`" in clause else clause
+    if "`" in clause:
+        for span in _TICKS.finditer(clause):
+            yield from ((danger, span.start()) for danger in dangers_in(span[1]))
+        # A name in code is a word of the sentence, a command is none.
+        words = _TICKS.sub(lambda span: f" {span[1]} " if " " not in span[1] else "x" * len(span[0]), clause)
+        clause = _TICKS.sub(lambda span: "x" * len(span[0]), clause)
+    else:
+        words = clause
+    named = _words_of(words)
+    if "=" in clause or not _PROGRAMS.isdisjoint(named):
+        yield from _dangers_of_commands(clause)
+    for flag in _FLAG.finditer(clause) if "-" in clause else ():
+        yield from ((danger, flag.start()) for danger in dangers_of_word(flag[0].rstrip(".")))
+    lowered = words.lower()
+    for signs, kind, way in _IN_PROSE:
+        if any(sign in lowered for sign in signs) and (found := way.search(clause)):
+            yield (kind, ""), found.start()
+    beginnings = {*named, *(word[:4] for word in named)}
+    for stems, kind, way in IN_WORDS:
+        said = None if stems.isdisjoint(beginnings) else way.search(words)
+        if said and ("url" not in said.groupdict() or next(remote_addresses(said["url"]), "")):
+            yield (kind, ""), said.start()
+
+
+_ALL_SIGNS = _PROGRAMS.union(*(signs for signs, _, _ in IN_WORDS))
+
+
+def _is_suspicious(clause: str) -> bool:
+    """False for a clause that no pattern can find anything in."""
+    named = _words_of(clause)
+    return (
+        any(sign in clause for sign in ("`", "=", " -", "|", "("))
+        or clause.startswith("-")
+        or not _ALL_SIGNS.isdisjoint((*named, *(word[:4] for word in named)))
+        or any(sign in clause.lower() for sign in (*DROPPING_SIGNS, *SWITCHING_SIGNS))
+    )
+
+
+def _words_of(text: str) -> list[str]:
+    return text.encode("ascii", "replace").translate(_LETTERS).decode("ascii").split()
+
+
+def _dangers_of_commands(prose: str) -> Iterator[tuple[Danger, int]]:
+    """From the name of a program on, a piece of prose may be a command, as far as nothing in it forbids the next."""
     for number, match in enumerate(_PROGRAM.finditer(prose)):
         if number == MOST_COMMANDS_IN_A_CLAUSE:
             yield (UNREAD, ""), match.start()
@@ -245,15 +249,6 @@ def _dangers_of_clause(clause: str) -> Iterator[tuple[Danger, int]]:
         until = _FORBIDS.search(segment, 1)
         segment = segment[: until.start() if until else None].rstrip(" .!?,;")
         yield from ((danger, match.start()) for danger in dangers_in(segment))
-    for flag in _FLAG.finditer(prose):
-        yield from ((danger, flag.start()) for danger in dangers_of_word(flag[0].rstrip(".")))
-    for kind, way in _IN_PROSE:
-        if found := way.search(prose):
-            yield (kind, ""), found.start()
-    for kind, way in IN_WORDS:
-        said = way.search(words)
-        if said and ("url" not in said.groupdict() or next(remote_addresses(said["url"]), "")):
-            yield (kind, ""), said.start()
 
 
 def _is_forbidden(clause: str, start: int) -> bool:
@@ -298,7 +293,7 @@ def _risks_of(
     title: str, description: str, content: str, outcome: Outcome, mended_by: tuple[str, str, str]
 ) -> tuple[str, ...]:
     worked, first, change = mended_by
-    kinds = [kind for action in (worked, first) if may_be_risky(plain_text(action)) for kind in risks_of_action(action)]
+    kinds = [kind for action in (worked, first) for kind in risks_of_action(action)]
     kinds += risks_of_text(change)
     is_warning = outcome is Outcome.FAILURE
     if is_warning and _LEFT_OUT.search(title):
