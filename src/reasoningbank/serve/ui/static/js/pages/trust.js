@@ -70,7 +70,7 @@ function YourRules({ decides }) {
   return html`<${Section} id="rules" title="Your rules" twin="/v1/rules" note="told to agents as your word; what is proposed counts for nothing until you keep it">
     <${Trouble} error=${trouble ?? error} />
     ${!data ? html`<${Waiting} />` : !data.in_force.length && !data.proposed.length ? html`<${Nothing}>No rules yet.<//>` : html`<ul class="plainrows">${data.proposed.map((rule) => row(rule, true))}${data.in_force.map((rule) => row(rule, false))}</ul>`}
-    ${decides && html`<form class="actions" onSubmit=${add}><label class="unseen" for="rule">A rule</label><input id="rule" name="rule" required maxlength="500" placeholder="Never push to main without asking me." />
+    ${decides && html`<form class="actions" onSubmit=${add}><label class="unseen" for="rule">A rule</label><input id="rule" name="rule" required maxlength="500" size="50" placeholder="Never push to main without asking me." />
       <label><input type="checkbox" name="everywhere" /> in every project</label><button>Add</button></form>`}
   <//>`;
 }
