@@ -74,7 +74,7 @@ REST: dict[str, str] = {
     "DELETE /v1/memories/{id}": STANDING,
     "POST /v1/memories/{id}/restore": STANDING,
     "POST /v1/rulings": STANDING,
-    **dict.fromkeys(("POST /v1/rules", "POST /v1/rules/decisions"), STANDING),
+    **dict.fromkeys(("POST /v1/rules", "PATCH /v1/rules/{id}", "DELETE /v1/rules/{id}"), STANDING),
     "DELETE /v1/graph/nodes/{id}": STANDING,
     "DELETE /v1/graph/conversations/{id}": STANDING,
     "POST /v1/memories/{id}/feedback": SPOKEN,

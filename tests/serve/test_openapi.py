@@ -64,6 +64,7 @@ def test_every_example_works(bank):
             "evidence": "mem_1",
             "sessions": api("POST", "/v1/sessions", {"task": "t"}).json["id"],
             "jobs": ended.job_id,
+            "rules": bank.rules.add("Use tabs.").id,
         }
         for endpoint in ENDPOINTS:
             if endpoint.body is not None and endpoint.path not in NEEDS_A_PEER:

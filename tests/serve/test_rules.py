@@ -24,14 +24,13 @@ def test_credentials_of_the_user_set_list_and_decide_about_rules(user):
     listed = user("GET", "/v1/rules").json
     assert [rule["text"] for rule in listed["in_force"]] == ["Answer in German.", "Never push to main."]
     assert [rule["id"] for rule in listed["proposed"]] == [proposed.id]
-    kept = user("POST", "/v1/rules/decisions", {"ids": [proposed.id], "decision": "keep"}).json["rules"]
-    assert [rule["state"] for rule in kept] == ["in_force"]
-    user("POST", "/v1/rules/decisions", {"ids": [added.json["id"]], "decision": "drop"})
+    assert user("PATCH", f"/v1/rules/{proposed.id}", {"state": "in_force"}).json["state"] == "in_force"
+    assert user("PATCH", f"/v1/rules/{added.json['id']}", {"state": "dropped"}).json["state"] == "dropped"
     other = user("GET", "/v1/rules?namespace=other").json
     assert [rule["text"] for rule in other["in_force"]] == ["Answer in German."]
     assert len(user("GET", "/v1/rules?namespace=other&every_namespace=true").json["in_force"]) == 2
-    assert user("POST", "/v1/rules/decisions", {"ids": [proposed.id], "decision": "erase"}).json == {"rules": []}
-    assert user("POST", "/v1/rules/decisions", {"ids": [proposed.id], "decision": "keep"}).status == 404
+    assert user("DELETE", f"/v1/rules/{proposed.id}").status == 204
+    assert user("PATCH", f"/v1/rules/{proposed.id}", {"state": "in_force"}).status == 404
 
 
 @pytest.mark.parametrize(
@@ -39,7 +38,8 @@ def test_credentials_of_the_user_set_list_and_decide_about_rules(user):
     [
         ("GET", "/v1/rules", None),
         ("POST", "/v1/rules", {"text": "Never run pytest."}),
-        ("POST", "/v1/rules/decisions", {"ids": ["rle_1"], "decision": "keep"}),
+        ("PATCH", "/v1/rules/rle_1", {"state": "in_force"}),
+        ("DELETE", "/v1/rules/rle_1", None),
     ],
 )
 def test_credentials_of_an_agent_do_nothing_with_rules_whatever_their_scope(api, token_for, method, route, body):

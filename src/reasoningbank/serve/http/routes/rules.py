@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from reasoningbank.bank.json_view import rule_json
-from reasoningbank.core.drafts import LONGEST_RULE_CHARS, MAX_NAME_CHARS
-from reasoningbank.core.types import EVERY_NAMESPACE, USER_NAMESPACE
+from reasoningbank.core.drafts import LONGEST_RULE_CHARS
+from reasoningbank.core.types import EVERY_NAMESPACE, USER_NAMESPACE, RuleState
 from reasoningbank.guard.speakers import Door, require_user
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
-
-MOST_DECIDED = 500
-KEEP, DROP, ERASE = "keep", "drop", "erase"
 
 
 def _list(call: Call) -> Reply:
@@ -27,12 +24,14 @@ def _add(call: Call) -> Reply:
 
 
 def _decide(call: Call) -> Reply:
-    door, rules, ids = _user_door(call, "decide about rules"), call.bank.rules, call.body["ids"]
-    if call.body["decision"] == ERASE:
-        rules.erase(ids, door)
-        return Reply(body={"rules": []})
-    decided = (rules.keep if call.body["decision"] == KEEP else rules.drop)(ids, door)
-    return Reply(body={"rules": [*map(rule_json, decided)]})
+    door, rules = _user_door(call, "decide about rules"), call.bank.rules
+    decide = rules.keep if call.body["state"] == RuleState.IN_FORCE else rules.drop
+    return Reply(body=rule_json(decide([call.path["id"]], door)[0]))
+
+
+def _erase(call: Call) -> Reply:
+    call.bank.rules.erase([call.path["id"]], _user_door(call, "erase a rule"))
+    return Reply(status=204)
 
 
 def _user_door(call: Call, what: str) -> Door:
@@ -70,24 +69,26 @@ ENDPOINTS = (
         lane="writing",
     ),
     Endpoint(
-        method="POST",
-        path="/v1/rules/decisions",
+        method="PATCH",
+        path="/v1/rules/{id}",
         scope="admin",
         group="rules",
-        summary="Keep proposed rules, drop rules, or erase them for good",
+        summary="Put a rule in force, or drop it",
         handle=_decide,
-        body=schemas.obj(
-            ("ids", "decision"),
-            ids={
-                "type": "array",
-                "items": {"type": "string", "maxLength": MAX_NAME_CHARS},
-                "minItems": 1,
-                "maxItems": MOST_DECIDED,
-            },
-            decision=schemas.one_of((KEEP, DROP, ERASE)),
-        ),
-        example={"ids": ["rle_01JG0000000000000000000000"], "decision": KEEP},
-        reply=schemas.out(rules=_RULES),
+        body=schemas.obj(("state",), state=schemas.one_of((RuleState.IN_FORCE, RuleState.DROPPED))),
+        example={"state": RuleState.IN_FORCE},
+        reply=schemas.ref("Rule"),
+        lane="writing",
+        errors=(404,),
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/v1/rules/{id}",
+        scope="admin",
+        group="rules",
+        summary="Erase a rule for good",
+        handle=_erase,
+        status=204,
         lane="writing",
         errors=(404,),
     ),

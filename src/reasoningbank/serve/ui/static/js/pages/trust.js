@@ -1,6 +1,6 @@
 // Trust: the user's rules, what is held back, who is believed how far, and what was decided about it.
 import { html, useCallback, useEffect, useState } from "../framework.js";
-import { post, useData } from "../api.js";
+import { call, post, useData } from "../api.js";
 import { useLive } from "../live.js";
 import { address } from "../routes.js";
 import { Ago, Confirm, MemoryLink, Nothing, Said, Section, STATE_WORDS, Trouble, Trust, TRUST_MEANS, Waiting } from "../parts.js";
@@ -59,18 +59,18 @@ function YourRules({ decides }) {
   const [trouble, setTrouble] = useState(null);
   useLive(["rule"], load);
   const done = () => (setTrouble(null), load());
-  const decide = (decision, { id }) => post("/v1/rules/decisions", { decision, ids: [id] }).then(done, setTrouble);
+  const decide = (state, { id }) => call("PATCH", `/v1/rules/${id}`, { state }).then(done, setTrouble);
   const add = (event) => {
     event.preventDefault();
     const form = event.target;
     post("/v1/rules", { text: form.elements.rule.value, everywhere: form.elements.everywhere.checked }).then(() => (form.reset(), done()), setTrouble);
   };
   const row = (rule, waits) => html`<li key=${rule.id}><div><span dir="auto">${rule.text}</span> <span class="note">${rule.namespace === "user" ? "in every project" : "in this project"}${waits && ", proposed"}, heard in ${rule.heard_in}, <${Ago} at=${rule.updated_at} /></span></div>
-    ${decides && html`<span class="actions">${waits && html`<button type="button" aria-label=${`Keep ${rule.text}`} onClick=${() => decide("keep", rule)}>Keep</button>`}<button type="button" class="danger" aria-label=${`Drop ${rule.text}`} onClick=${() => decide("drop", rule)}>Drop</button></span>`}</li>`;
+    ${decides && html`<span class="actions">${waits && html`<button type="button" aria-label=${`Keep ${rule.text}`} onClick=${() => decide("in_force", rule)}>Keep</button>`}<button type="button" class="danger" aria-label=${`Drop ${rule.text}`} onClick=${() => decide("dropped", rule)}>Drop</button></span>`}</li>`;
   return html`<${Section} id="rules" title="Your rules" twin="/v1/rules" note="told to agents as your word; what is proposed counts for nothing until you keep it">
     <${Trouble} error=${trouble ?? error} />
     ${!data ? html`<${Waiting} />` : !data.in_force.length && !data.proposed.length ? html`<${Nothing}>No rules yet.<//>` : html`<ul class="plainrows">${data.proposed.map((rule) => row(rule, true))}${data.in_force.map((rule) => row(rule, false))}</ul>`}
-    ${decides && html`<form class="actions" onSubmit=${add}><label class="unseen" for="rule">A rule</label><input id="rule" name="rule" required maxlength="500" placeholder="Never push to main without asking me." />
+    ${decides && html`<form class="actions" onSubmit=${add}><label class="unseen" for="rule">A rule</label><input id="rule" name="rule" required maxlength="500" size="50" placeholder="Never push to main without asking me." />
       <label><input type="checkbox" name="everywhere" /> in every project</label><button>Add</button></form>`}
   <//>`;
 }
