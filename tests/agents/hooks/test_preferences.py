@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.learn.offline.wishes import is_about_the_user
+from reasoningbank.learn.offline.user_sentences import is_about_the_user
 
 
 @pytest.mark.parametrize(
