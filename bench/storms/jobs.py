@@ -2,8 +2,8 @@
 
 Sessions are ended in a bank; a few worker processes distil them and are killed with SIGKILL after some milliseconds,
 whatever they are doing, and replaced. Some jobs are poison: half of them raise, the others kill their own worker. At
-the end every other job is done, with exactly one memory; what raises is dead after exactly five attempts, what kills its
-workers when it has lost enough of them; nobody was stolen from.
+the end every other job is done, with exactly one memory; what raises is dead after exactly five attempts, what kills
+its workers when it has lost enough of them; nobody was stolen from.
 """
 
 from __future__ import annotations
