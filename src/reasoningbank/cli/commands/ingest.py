@@ -96,8 +96,8 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     if strangers and taken.jobs:
         told = [f"`{PROGRAM} trust approve {shlex.quote(plain.one_line(name))}`" for name in sorted(strangers)]
         terminal.tell(
-            f"What they teach is quoted as data until you approve it ({', '.join(told)}); --own says that the sessions are "
-            "your own agents'."
+            f"What they teach is quoted as data until you approve it ({', '.join(told)}); --own says that the sessions "
+            "are your own agents'."
         )
     tell_owed(indexed, terminal)
     return exit_code(indexed)

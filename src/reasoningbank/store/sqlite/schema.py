@@ -418,8 +418,8 @@ _NODES = (
     "ALTER TABLE edge_revisions ADD COLUMN origin TEXT NOT NULL DEFAULT ''",
 )
 
-# Who lived through a session: rows from before say it in their metadata, which anybody could write. And the workers that
-# a job lost, which say nothing against it.
+# Who lived through a session: rows from before say it in their metadata, which anybody could write. And the workers
+# that a job lost, which say nothing against it.
 _SESSION_ORIGINS = (
     "ALTER TABLE trajectories ADD COLUMN origin TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE trajectory_revisions ADD COLUMN origin TEXT NOT NULL DEFAULT ''",
