@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
@@ -93,9 +94,10 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     elif taken.jobs:
         terminal.tell(f"`{PROGRAM} distill` learns from them.")
     if strangers and taken.jobs:
+        told = [f"`{PROGRAM} trust approve {shlex.quote(plain.one_line(name))}`" for name in sorted(strangers)]
         terminal.tell(
-            f"What they teach is quoted as data until you approve it: `{PROGRAM} trust approve "
-            f"{plain.one_line(' '.join(sorted(strangers)))}`. --own says that the sessions are your own agents'."
+            f"What they teach is quoted as data until you approve it ({', '.join(told)}); --own says that the sessions "
+            "are your own agents'."
         )
     tell_owed(indexed, terminal)
     return exit_code(indexed)

@@ -420,14 +420,13 @@ _NODES = (
     "ALTER TABLE edge_revisions ADD COLUMN origin TEXT NOT NULL DEFAULT ''",
 )
 
-# Who lived through a session. Rows from before say it in their metadata, which anybody could write.
-_SESSION_ORIGINS = tuple(
-    f"ALTER TABLE {table} ADD COLUMN origin TEXT NOT NULL DEFAULT ''"
-    for table in ("trajectories", "trajectory_revisions")
+# Who lived through a session: rows from before say it in their metadata, which anybody could write. And the workers
+# that a job lost, which say nothing against it.
+_SESSION_ORIGINS = (
+    "ALTER TABLE trajectories ADD COLUMN origin TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE trajectory_revisions ADD COLUMN origin TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE leases ADD COLUMN lost INTEGER NOT NULL DEFAULT 0",
 )
-
-# A worker that was killed says nothing against its job.
-_LOST_ATTEMPTS = ("ALTER TABLE leases ADD COLUMN lost INTEGER NOT NULL DEFAULT 0",)
 
 # The user's rules are records of their own. What earlier versions took for rules is proposed; its hash needs Python.
 _RULE_NAMES = ", ".join(RULE_COLUMNS)
@@ -452,7 +451,7 @@ _RULES = (
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK, _CREDIT, _CONSOLIDATIONS, _SHORT_MARKS, _ADVICE, _TEAMS,
     _BY_MOMENT, _STAMP, _TOKEN_HASHES, _REVISIONS, _NODES, _SESSION_ORIGINS,
-    _LOST_ATTEMPTS, _RULES,
+    _RULES,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 
