@@ -21,6 +21,7 @@ from reasoningbank.guard.danger_tables import (
     DROPPING_SIGNS,
     DROPS,
     IN_WORDS,
+    MORE_OPTIONS,
     OVERWRITES,
     PIPED,
     RUNS_CODE,
@@ -103,7 +104,8 @@ _TO_A_SHELL = pattern(
     r"|interpreter|python|node|perl)\b"
 )
 _FORBIDS = pattern(
-    r"(?i)(?<![\w-])(?:never|avoid(?:s|ing)?|without|instead of|rather than|refrain from|stop|beware of|leave"
+    r"(?i)(?<![\w-])(?:never|ask (?:me |us |the user |first )*before|avoid(?:s|ing)?|without"
+    r"|instead of|rather than|refrain from|stop|beware of|leave"
     r" out|omit|forbidden to|(?:do|must|should|may|shall)(?: not|n['’]t)"
     r"|nie|niemals|not to|no longer|not|no)(?![\w-])"
 )
@@ -175,6 +177,7 @@ _IN_PROSE = (
     (DROPPING_SIGNS, DROPS, DROPPING),
     (SWITCHING_SIGNS, SKIPS, SWITCHED_OFF),
     (("||", "set +e"), SKIPS, SWALLOWS),
+    (("stricthost", "userknown", "hookspath", "gpgsign", "sslverify", "strict-ssl"), SKIPS, MORE_OPTIONS),
     (("(", "child_process", "base64"), RUNS_CODE, DANGEROUS_CALL),
 )
 
@@ -231,7 +234,7 @@ def _is_suspicious(clause: str) -> bool:
         any(sign in clause for sign in ("`", "=", " -", "|", "("))
         or clause.startswith("-")
         or not _ALL_SIGNS.isdisjoint((*named, *(word[:4] for word in named)))
-        or any(sign in clause.lower() for sign in (*DROPPING_SIGNS, *SWITCHING_SIGNS))
+        or any(sign in clause.lower() for sign in (*DROPPING_SIGNS, *SWITCHING_SIGNS, "strict", "hookspath"))
     )
 
 
