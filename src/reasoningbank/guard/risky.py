@@ -40,6 +40,7 @@ HARMS = frozenset({DELETES, OVERWRITES, DISCARDS, SKIPS_HOOKS, DROPS, SKIPS_TEST
 MOST_LOOKED_AT_CHARS = 16_000
 _CHARS_FOR_A_CLAUSE = 100
 """What a look at another one costs, in characters."""
+MOST_CLAUSES = 4_000
 LONGEST_CLAUSE_CHARS = 2_000
 LONGEST_COMMAND_CHARS = 300
 MOST_COMMANDS_IN_A_CLAUSE = 30
@@ -155,12 +156,12 @@ def _advised(text: str, *, directed: bool) -> Iterator[str]:
     plain = FAILED.sub(" ", plain)
     looked_at = 0
     heading = ""
-    for clause, is_code in _clauses(plain.replace("\\\n", " ")):
+    for number, (clause, is_code) in enumerate(_clauses(plain.replace("\\\n", " "))):
         before, heading = heading, clause if clause.rstrip().endswith(":") else ""
-        if not is_code and not _is_suspicious(clause):
+        if number <= MOST_CLAUSES and not is_code and not _is_suspicious(clause):
             continue
         looked_at += len(clause) + _CHARS_FOR_A_CLAUSE
-        if looked_at > MOST_LOOKED_AT_CHARS:
+        if looked_at > MOST_LOOKED_AT_CHARS or number > MOST_CLAUSES:
             yield UNREAD
             return
         told = f"{before} {clause}"
