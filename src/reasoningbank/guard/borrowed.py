@@ -42,19 +42,21 @@ def borrowed_in(action: str, outputs: Sequence[str], own: Sequence[str]) -> tupl
     `own[i]` are the words of the user and the agent just before `outputs[i]`. Options and names that a program's error
     says of the program itself are not borrowed, they are what an error is for.
     """
-    things = {thing: kind for kind, thing in _borrowable(action)}
-    waiting = dict(list(things.items())[:_MOST_BORROWED])
+    waiting = list(dict.fromkeys(_borrowable(action)))[:_MOST_BORROWED]
     kinds: dict[str, None] = {}
     for number, output in enumerate(outputs):
         words = _in_one_line(own[number]) if number < len(own) else ""
-        waiting = {thing: kind for thing, kind in waiting.items() if thing not in words}
+        waiting = [(kind, thing) for kind, thing in waiting if thing not in words]
         if not waiting:
             break
         printed = _in_one_line(output)
-        for thing, kind in list(waiting.items()):
-            if thing in printed and not (kind == _COMMAND and _is_its_own(thing, words)):
-                kinds[kind] = None
-                del waiting[thing]
+        borrowed = [
+            (kind, thing)
+            for kind, thing in waiting
+            if thing in printed and not (kind == _COMMAND and _is_its_own(thing, words))
+        ]
+        kinds |= {kind: None for kind, _ in borrowed}
+        waiting = [one for one in waiting if one not in borrowed]
     return tuple(kinds)
 
 

@@ -321,8 +321,8 @@ IN_WORDS: tuple[tuple[frozenset[str], str, re.Pattern[str]], ...] = tuple(
                 r"|signature|tests?\b|hooks?\b|validation|validating|code review|ssl|tls|certificate)")),
         ("stri veri tls ssl", SKIPS,
          r"\b(?:strict|verif\w+|tls|ssl)\b[^.\n]{0,20}\b(?:to|=) ?(?:false|off|0|none)\b"),
-        ("dele remo eras wip wipe wipi purg dest drop trun", DELETES,
-         (rf"\b(?:delet(?:e|es|ed|ing)|remov(?:e|es|ed|ing)|eras(?:e|es|ed|ing)|wip(?:e|es|ed|ing)"
+        ("dele remo eras clea wip wipe wipi purg dest drop trun", DELETES,
+         (rf"\b(?:delet(?:e|es|ed|ing)|remov(?:e|es|ed|ing)|eras(?:e|es|ed|ing)|clear(?:s|ed|ing)?|wip(?:e|es|ed|ing)"
                   rf"|purg(?:e|es|ed|ing)|destroy\w*|drop(?:s|ped|ping)?|truncat\w+)"
                   rf"(?: (?:[\w'`./-]+)){{0,3}}? {_PLACES}(?![\w-])")),
         ("forc push rewr over", OVERWRITES,

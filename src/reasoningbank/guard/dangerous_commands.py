@@ -230,11 +230,11 @@ def dangers_of_word(word: str) -> Iterator[Danger]:
         for kind, options in OPTIONS:
             if options.fullmatch(word):
                 yield kind, word
-        if MORE_OPTIONS.search(word):
-            yield SKIPS, word
+    if MORE_OPTIONS.search(word):
+        yield SKIPS, word
     if "=" in word and (match := ASSIGNMENT.fullmatch(word)) is not None:
         yield from _of_setting(match[1], match[2])
-    if "://" in word and not _has_space(word.strip()):
+    if "://" in word and (not _has_space(word.strip()) or " @ " in word):
         for address in remote_addresses(word):
             yield FETCHES, address
 

@@ -21,6 +21,7 @@ from reasoningbank.guard.danger_tables import (
     DROPPING_SIGNS,
     DROPS,
     IN_WORDS,
+    MORE_OPTIONS,
     OVERWRITES,
     PIPED,
     RUNS_CODE,
@@ -39,6 +40,7 @@ HARMS = frozenset({DELETES, OVERWRITES, DISCARDS, SKIPS_HOOKS, DROPS, SKIPS_TEST
 MOST_LOOKED_AT_CHARS = 16_000
 _CHARS_FOR_A_CLAUSE = 100
 """What a look at another one costs, in characters."""
+MOST_CLAUSES = 4_000
 LONGEST_CLAUSE_CHARS = 2_000
 LONGEST_COMMAND_CHARS = 300
 MOST_COMMANDS_IN_A_CLAUSE = 30
@@ -103,7 +105,8 @@ _TO_A_SHELL = pattern(
     r"|interpreter|python|node|perl)\b"
 )
 _FORBIDS = pattern(
-    r"(?i)(?<![\w-])(?:never|avoid(?:s|ing)?|without|instead of|rather than|refrain from|stop|beware of|leave"
+    r"(?i)(?<![\w-])(?:never|ask (?:me |us |the user |first )*before|avoid(?:s|ing)?|without"
+    r"|instead of|rather than|refrain from|stop|beware of|leave"
     r" out|omit|forbidden to|(?:do|must|should|may|shall)(?: not|n['’]t)"
     r"|nie|niemals|not to|no longer|not|no)(?![\w-])"
 )
@@ -153,12 +156,12 @@ def _advised(text: str, *, directed: bool) -> Iterator[str]:
     plain = FAILED.sub(" ", plain)
     looked_at = 0
     heading = ""
-    for clause, is_code in _clauses(plain.replace("\\\n", " ")):
+    for number, (clause, is_code) in enumerate(_clauses(plain.replace("\\\n", " "))):
         before, heading = heading, clause if clause.rstrip().endswith(":") else ""
-        if not is_code and not _is_suspicious(clause):
+        if number <= MOST_CLAUSES and not is_code and not _is_suspicious(clause):
             continue
         looked_at += len(clause) + _CHARS_FOR_A_CLAUSE
-        if looked_at > MOST_LOOKED_AT_CHARS:
+        if looked_at > MOST_LOOKED_AT_CHARS or number > MOST_CLAUSES:
             yield UNREAD
             return
         told = f"{before} {clause}"
@@ -175,6 +178,7 @@ _IN_PROSE = (
     (DROPPING_SIGNS, DROPS, DROPPING),
     (SWITCHING_SIGNS, SKIPS, SWITCHED_OFF),
     (("||", "set +e"), SKIPS, SWALLOWS),
+    (("stricthost", "userknown", "hookspath", "gpgsign", "sslverify", "strict-ssl"), SKIPS, MORE_OPTIONS),
     (("(", "child_process", "base64"), RUNS_CODE, DANGEROUS_CALL),
 )
 
@@ -231,7 +235,7 @@ def _is_suspicious(clause: str) -> bool:
         any(sign in clause for sign in ("`", "=", " -", "|", "("))
         or clause.startswith("-")
         or not _ALL_SIGNS.isdisjoint((*named, *(word[:4] for word in named)))
-        or any(sign in clause.lower() for sign in (*DROPPING_SIGNS, *SWITCHING_SIGNS))
+        or any(sign in clause.lower() for sign in (*DROPPING_SIGNS, *SWITCHING_SIGNS, "strict", "hookspath"))
     )
 
 
