@@ -208,6 +208,17 @@ def archive_of_the_project(machine: Machine) -> Path:
     return folder
 
 
+def nonsense(machine: Machine) -> Path:
+    """Ids of an odd length, an index of a pack that is none, a remote whose name leads elsewhere."""
+    folder = a_clone(machine.folder / "fake", URL)
+    git_folder = folder / ".git"
+    shutil.rmtree(git_folder / "refs" / "remotes")
+    (git_folder / "packed-refs").write_text(f"{'a' * 41} refs/remotes/origin/main\n{'a' * 40} refs/remotes/origin/x\n")
+    (git_folder / "objects" / "pack").mkdir()
+    (git_folder / "objects" / "pack" / "pack-1.idx").write_bytes(b"\xfftOc\x00\x00\x00\x02" + b"\xff" * 2_000)
+    return folder
+
+
 def with_fresh_commit(machine: Machine) -> Path:
     folder = archive_of_the_project(machine)
     git(folder, "commit", "-q", "--allow-empty", "-m", "an agent worked here")
@@ -252,7 +263,7 @@ def anothers_worktree(machine: Machine) -> Path:
 @pytest.mark.parametrize(
     "make",
     [
-        config_only, with_refs, other_history, changed_remote, archive_of_the_project, with_fresh_commit, pointer, link,
+        config_only, with_refs, other_history, changed_remote, archive_of_the_project, nonsense, with_fresh_commit, pointer, link,
         common_folder, linked_parts, anothers_worktree,
     ],
 )  # fmt: skip

@@ -23,7 +23,7 @@ RULE_CAME_AT = 1_795_046_400
 _SAME_MOMENT_S = 10
 _MOST_REFS = 64
 _MOST_PACKED_BYTES = 16_000_000
-_ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_ID = rb"[0-9a-f]{40}(?:[0-9a-f]{24})?"
 _BY_GIT = (b"clone: from ", b"fetch", b"pull", b"update by push", b"remote update")
 
 
@@ -49,14 +49,14 @@ def remote_tips(common: Path, remote: str) -> tuple[str, ...]:
     ids = dict.fromkeys(
         match[0].decode()
         for file in _files_below(common, f"refs/remotes/{remote}")
-        if (match := _ID.match(_bytes(file)))
+        if (match := re.match(_ID, _bytes(file)))
     )
     try:
         with open_plain(common / "packed-refs") as file:
             packed = file.read(_MOST_PACKED_BYTES)
     except OSError:
         packed = b""
-    lines = re.finditer(rb"(?m)^([0-9a-f]{40,64}) refs/remotes/" + re.escape(os.fsencode(remote)) + rb"/", packed)
+    lines = re.finditer(rb"(?m)^(%b) refs/remotes/%b/" % (_ID, re.escape(os.fsencode(remote))), packed)
     ids.update((line[1].decode(), None) for line in islice(lines, _MOST_REFS))
     return tuple(commit for commit in islice(ids, _MOST_REFS) if has_object(common, commit))
 
@@ -116,7 +116,7 @@ def _files_below(common: Path, place: str) -> Iterator[Path]:
         return iter(())
     if top.is_file():
         return iter([top])
-    paths = (Path(folder, name) for folder, _, names in os.walk(top) for name in names)
+    paths = (Path(folder, name) for folder, _, names in islice(os.walk(top), _MOST_REFS) for name in names)
     return (path for path in islice(paths, _MOST_REFS) if not path.is_symlink())
 
 
