@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from reasoningbank.bank.bank import Bank
@@ -16,14 +16,19 @@ from reasoningbank.cli.memory_page import show_memory
 from reasoningbank.cli.speaker import check_is_user, speaker
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
-from reasoningbank.core.types import EVERY_NAMESPACE, Ruling, RulingKind, State
-from reasoningbank.guard.trust import warnings_of
+from reasoningbank.core.origins import Trust
+from reasoningbank.core.types import EVERY_NAMESPACE, Remembered, Ruling, RulingKind, State
+from reasoningbank.guard.trust import is_doubted, warnings_of
 
 _DEFAULT_LIMIT = 50
+PAGE = 200
 
 
 def _list_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--quarantined", action="store_true", help="the memories that wait for a decision")
+    parser.add_argument("--quarantined", action="store_true", help="the memories that nobody is shown")
+    parser.add_argument(
+        "--waiting", action="store_true", help="those that are only quoted until you approve them: risky or borrowed"
+    )
     parser.add_argument("--rulings", action="store_true", help="the decisions so far, newest first")
     add_limit(parser, _DEFAULT_LIMIT)
 
@@ -32,8 +37,9 @@ def _list(args: Namespace, terminal: Terminal) -> int:
     with open_bank(args) as found:
         if args.rulings:
             return _list_rulings(found.bank.trust.rulings(limit=args.limit), terminal)
-        if args.quarantined:
-            return _list_quarantined(found.bank, args, terminal)
+        if args.quarantined or args.waiting:
+            items = _quarantined(found.bank, args) if args.quarantined else _waiting(found.bank, args)
+            return _list_memories(items, terminal, "in quarantine" if args.quarantined else "waiting for your approval")
         sources = found.bank.trust.origins()
     if terminal.as_json:
         terminal.json({"origins": [source_json(source) for source in sources]})
@@ -64,14 +70,28 @@ def _standing(told: Mapping[str, Any]) -> str:
     return "approved" if told["approved"] == told["memories"] else f"{told['trust']}; {told['approved']:,} approved"
 
 
-def _list_quarantined(bank: Bank, args: Namespace, terminal: Terminal) -> int:
+def _quarantined(bank: Bank, args: Namespace) -> list[Remembered]:
     namespace = EVERY_NAMESPACE if args.namespace is None else None
-    items = bank.list(state=State.QUARANTINED, namespace=namespace, limit=args.limit)
+    return bank.list(state=State.QUARANTINED, namespace=namespace, limit=args.limit)
+
+
+def _waiting(bank: Bank, args: Namespace) -> list[Remembered]:
+    """The newest memories that the user alone can vouch for."""
+    namespace, items, before = EVERY_NAMESPACE if args.namespace is None else None, list[Remembered](), None
+    while page := bank.list(namespace=namespace, limit=PAGE, before=before):
+        items += [item for item in page if item.trust is Trust.UNTRUSTED and is_doubted(item.memory)]
+        before = page[-1].id
+        if len(page) < PAGE or len(items) >= args.limit:
+            break
+    return items[: args.limit]
+
+
+def _list_memories(items: Sequence[Remembered], terminal: Terminal, what: str) -> int:
     if terminal.as_json:
         terminal.json({"memories": [remembered_json(item) for item in items]})
         return 0
     if not items:
-        terminal.tell("Nothing is in quarantine.")
+        terminal.tell(f"Nothing is {what}.")
         return 0
     columns = [
         Column(name="ID"),
