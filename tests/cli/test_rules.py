@@ -108,3 +108,11 @@ def test_the_doctor_names_what_waits(rb, person):
 def test_no_stored_text_drives_the_terminal(rb, person):
     rb("rules", "add", "Use \x1b[2J tabs.")
     assert "\x1b" not in rb("rules").out
+
+
+def test_the_list_says_which_rule_a_later_one_replaces(rb, person):
+    rb("rules", "add", "Always use uv instead of pip.")
+    rb("rules", "add", "Use pip instead of uv.")
+    newer, older = rb("rules").out.splitlines()[-2:]
+    assert "replaced by a later one" in older
+    assert "replaced by a later one" not in newer

@@ -16,6 +16,7 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config.environment import agent_around
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import USER_NAMESPACE, Rule, RuleState
+from reasoningbank.learn.offline.user_rules import standing
 
 ALL = "all"
 
@@ -41,7 +42,9 @@ def _list(args: Namespace, terminal: Terminal) -> int:
     if in_force:
         terminal.say("In force", bold=True)
         columns = [Column(name="ID"), Column(name="RULE", elastic=True), Column(name="WHERE"), _HEARD]
-        show(terminal, columns, [[rule.id, rule.text, _where(rule), rule.heard_in] for rule in in_force])
+        told = standing(in_force)
+        places = {rule.id: _where(rule) if rule in told else "replaced by a later one" for rule in in_force}
+        show(terminal, columns, [[rule.id, rule.text, places[rule.id], rule.heard_in] for rule in in_force])
     if shown:
         terminal.say("Proposed: counts for nothing until you keep it", bold=True)
         columns = [Column(name="N", right=True), Column(name="RULE", elastic=True), Column(name="WHERE"), _HEARD]
