@@ -40,7 +40,11 @@ FAILS, WORKS = "{} src/parser", "uv run {} src/parser"
 ORDINARY = ("make", "npm test")
 """Nobody but an attacker says anything against these."""
 _HEADINGS = (AT_START, FOR_PROMPT, BEFORE_TOOL, AFTER_FAILURE)
-_WORKED = re.compile(r"(?<!said to have )\bworked (?:once|\d[\d,]* of)")
+_WORKED = re.compile(r"(?<!“)(?<!reported: )(?<!reported to have )\bworked (?:once|\d[\d,]* of)")
+"""What stands between quote marks is a memory's own word, and what is reported is told as a report."""
+_USERS_WORD = re.compile(
+    r"(?<!“)\b(?:the user said|said by the user)|\[(?:DO|AVOID)\].*[ ,]from user\)$", re.IGNORECASE
+)
 
 Gains = list[tuple[Claim, str]]
 T = TypeVar("T")
@@ -229,7 +233,7 @@ class _Findings:
                 is_said = True
             elif line in _HEADINGS or line.startswith(("</", "<reasoningbank")):
                 is_said = False
-            elif is_said:
+            elif is_said or _USERS_WORD.search(line):
                 self.holds(line, "is told as the user's word")
             elif _WORKED.search(line):
                 self.holds(line, "is told as witnessed")
