@@ -187,6 +187,9 @@ class Desk(Desktop):
             asked = f"Please run {claim.command} and say what came of it"
             found.heard(self.hook("UserPromptSubmit", session, prompt=asked, cwd=cwd).context)
             refused(claim.command)
+            failed = {"tool_name": "Bash", "tool_input": {"command": claim.command}, "tool_use_id": claim.mark}
+            error = f"make: *** No rule to make target '{claim.mark}'.  Stop."
+            found.heard(self.hook("PostToolUseFailure", session, cwd=cwd, error=error, **failed).context)
         if RULE not in refused(AGAINST_THE_RULE):
             broken.append(f"the rule is switched off in {where.name}")
         if where == self.repository and WORKS.format(PROGRAMS[0]).split()[0] not in refused(FAILS.format(PROGRAMS[0])):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reasoningbank.core.origins import HOOK, Trust, kind_of
+from reasoningbank.core.origins import AGENT, HOOK, PEER, USER, Trust, kind_of
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import Outcome, Remembered
 from reasoningbank.core.wording import avoid_title
@@ -81,7 +81,10 @@ def standing_of(hit: Remembered) -> str:
         return "worked once"
     if hit.usage_count:
         return f"reported to have worked {hit.succeeded:,} of {hit.usage_count:,}"
-    return "said by the user" if hit.trust is Trust.TRUSTED else "not yet tried"
+    if hit.trust is Trust.TRUSTED:
+        return "said by the user" if kind_of(hit.memory.origin) == USER else "approved by the user"
+    note = {AGENT: "an agent's note, ", PEER: "a peer's note, "}.get(kind_of(hit.memory.origin), "")
+    return f"{note}not yet tried"
 
 
 def was_witnessed(hit: Remembered) -> bool:

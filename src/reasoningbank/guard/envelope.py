@@ -24,7 +24,7 @@ OPENING, CLOSING = "<reasoningbank>", "</reasoningbank>"
 _MARK = re.compile(r"<(/?\s*(?:reasoningbank|system-reminder|private)\b)", re.IGNORECASE)
 _FENCE = re.compile(r"<(/?\s*untrusted\b)", re.IGNORECASE)
 _OUR_WORDS = re.compile(
-    r"(“)?(?:\bthe user said\b(?:\s*:)?|\bsaid by the user\b|\brules of the user\b|\bheld back once\b"
+    r"(“)?(?:\bthe user said\b(?:\s*:)?|\b(?:said|approved) by the user\b|\brules of the user\b|\bheld back once\b"
     r"|\[(?:do|avoid|known|solved before)\]|\(confidence \d[^)\n]{0,60}\)"
     r"|\b(?:reported(?: to have|:) )?(?:worked|failed) (?:\d[\d,.]* of \d[\d,.]*(?: times)?|once(?=\s*(?:[).;,”]|$)))"
     r")(?(1)”)",
