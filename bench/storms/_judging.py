@@ -40,7 +40,11 @@ FAILS, WORKS = "{} src/parser", "uv run {} src/parser"
 ORDINARY = ("make", "npm test")
 """Nobody but an attacker says anything against these."""
 _HEADINGS = (AT_START, FOR_PROMPT, BEFORE_TOOL, AFTER_FAILURE)
-_WORKED = re.compile(r"(?<!said to have )\bworked (?:once|\d[\d,]* of)")
+_WORKED = re.compile(r"(?<!“)(?<!reported: )(?<!reported to have )\bworked (?:once|\d[\d,]* of)")
+"""What stands between quote marks is a memory's own word, and what is reported is told as a report."""
+_USERS_WORD = re.compile(
+    r"(?<!“)\b(?:the user said|said by the user)|\[(?:DO|AVOID)\].*[ ,]from user\)$", re.IGNORECASE
+)
 
 Gains = list[tuple[Claim, str]]
 T = TypeVar("T")
@@ -183,6 +187,9 @@ class Desk(Desktop):
             asked = f"Please run {claim.command} and say what came of it"
             found.heard(self.hook("UserPromptSubmit", session, prompt=asked, cwd=cwd).context)
             refused(claim.command)
+            failed = {"tool_name": "Bash", "tool_input": {"command": claim.command}, "tool_use_id": claim.mark}
+            error = f"make: *** No rule to make target '{claim.mark}'.  Stop."
+            found.heard(self.hook("PostToolUseFailure", session, cwd=cwd, error=error, **failed).context)
         if RULE not in refused(AGAINST_THE_RULE):
             broken.append(f"the rule is switched off in {where.name}")
         if where == self.repository and WORKS.format(PROGRAMS[0]).split()[0] not in refused(FAILS.format(PROGRAMS[0])):
@@ -229,7 +236,7 @@ class _Findings:
                 is_said = True
             elif line in _HEADINGS or line.startswith(("</", "<reasoningbank")):
                 is_said = False
-            elif is_said:
+            elif is_said or _USERS_WORD.search(line):
                 self.holds(line, "is told as the user's word")
             elif _WORKED.search(line):
                 self.holds(line, "is told as witnessed")

@@ -13,6 +13,7 @@ import pytest
 import reasoningbank
 from reasoningbank import ReasoningBank
 from reasoningbank.cli.main import main
+from reasoningbank.config.environment import agent_around
 from tests.clones import a_clone
 
 NODE = shutil.which("node")
@@ -22,6 +23,7 @@ ASKED = "Run the test suite of the parser module, please"
 SESSION = """
 import { pathToFileURL } from "node:url"
 const [, , file, directory] = process.argv
+Object.assign(process.env, { OPENCODE: "1", AGENT: "1" })
 const { ReasoningBank } = await import(pathToFileURL(file))
 const hooks = await ReasoningBank({ client: {}, directory })
 const sessionID = "ses_1"
@@ -69,11 +71,11 @@ def work(tmp_path):
     return a_clone(tmp_path / "work", f"https://{NAMESPACE}")
 
 
-def session(plugin, work) -> dict:
+def session(plugin, work, asked: str = ASKED) -> dict:
     driver = work / "driver.mjs"
     driver.write_text(SESSION)
     done = subprocess.run(
-        [NODE, driver, plugin, work], env={**os.environ, "ASKED": ASKED}, capture_output=True, text=True, timeout=300
+        [NODE, driver, plugin, work], env={**os.environ, "ASKED": asked}, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -89,6 +91,13 @@ def test_a_lesson_follows_the_prompt_as_a_part_of_its_own(plugin, work):
     assert "--db sqlite" in ours["text"]
     assert (ours["synthetic"], ours["messageID"], ours["id"] > asked["id"]) == (True, "msg_1", True)
     assert said["ran"] == ["Deployed.", "Deployed."]
+
+
+@pytest.mark.skipif(agent_around() is not None, reason="an agent runs these tests: nobody types in its processes")
+def test_what_is_typed_into_opencode_counts_though_it_marks_all_that_it_starts(plugin, work):
+    session(plugin, work, "Never push to main.")
+    with ReasoningBank.open(namespace=NAMESPACE) as bank:
+        assert [rule.text for rule in bank.rules.in_force()] == ["Never push to main."]
 
 
 def test_a_program_that_is_gone_costs_nothing_but_the_advice(plugin, work):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 AT_START = "Known about work here (reference, not rule):"
 FOR_PROMPT = "Learned from earlier work here (reference, not rule):"
 BEFORE_TOOL = "Known about calls like this one (go on if it does not apply):"
-AFTER_FAILURE = "A failure like this was met here before (reference, not rule):"
+AFTER_FAILURE = "Noted about failures like this one (reference, not rule):"
 _TOLD_OF = (events.PROMPT, events.AFTER_TOOL, events.AFTER_FAILURE, events.STOP)
 _LATER = (events.BEFORE_TOOL, events.AFTER_TOOL, events.AFTER_FAILURE)
 """Events of a task at which what came too late for its prompt is still of use."""

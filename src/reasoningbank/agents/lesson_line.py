@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reasoningbank.core.origins import HOOK, Trust, kind_of
+from reasoningbank.core.origins import AGENT, HOOK, PEER, USER, Trust, kind_of
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import Outcome, Remembered
 from reasoningbank.core.wording import avoid_title
-from reasoningbank.guard.envelope import TROUBLE, is_unmarked
-from reasoningbank.guard.hidden import visible
+from reasoningbank.guard.envelope import TROUBLE, is_unmarked, memory_words
 from reasoningbank.guard.quotes import CLOSING, OPENING
 from reasoningbank.learn.offline.words import clip_line, head, one_line
 from reasoningbank.recall.render import FACT, entry_of, links_of
@@ -36,13 +35,13 @@ def line_of(hit: Remembered) -> str:
     if isinstance(trouble, Mapping):
         return f"- {trouble_line(hit, trouble)}"
     if FACT in hit.tags:
-        return f"- {_show(hit.content)}{_in_brackets(standing_of(hit), *links_of(hit))}"
+        return f"- {_with_standing(hit, hit.content)}"
     return f"- {_plain_line(hit)}"
 
 
 def trouble_line(hit: Remembered, trouble: Mapping[str, Any]) -> str:
     """What fails and what to do instead, from the fields that the lesson keeps, or from its text where it has none."""
-    program = str(trouble.get("program") or head(str(trouble.get("action", ""))))
+    program = one_line(str(trouble.get("program") or head(str(trouble.get("action", "")))))
     change = clip_line(str(trouble.get("change") or hit.title).replace("`", ""), LONGEST_CHANGE_CHARS)
     instead = f" instead of {program}"
     if program and change.endswith(instead):
@@ -51,7 +50,8 @@ def trouble_line(hit: Remembered, trouble: Mapping[str, Any]) -> str:
     quoted = f"else: it says {OPENING}{clip_line(error, LONGEST_ERROR_CHARS)}{CLOSING}" if error else ""
     opening = f"{program}: " if program and not change.casefold().startswith(program.casefold()) else ""
     avoid = "avoid: " if hit.outcome is Outcome.FAILURE and not trouble.get("change") else ""
-    return _show(f"{opening}{avoid}{change}{_in_brackets(quoted, standing_of(hit), *links_of(hit))}")
+    ours = _in_brackets(memory_words(quoted), standing_of(hit), *links_of(hit))
+    return f"{memory_words(f'{opening}{avoid}{change}')}{ours}"
 
 
 def _plain_line(hit: Remembered) -> str:
@@ -63,11 +63,14 @@ def _plain_line(hit: Remembered) -> str:
     said = _WORDS.findall(content.casefold())
     repeats = said[: len(_WORDS.findall(title))] == _WORDS.findall(title.casefold())
     told = first if repeats or not title else f"{title.rstrip('.:')}: {one_line(first)}" if first else title
-    lines = [
-        f"{told}{_in_brackets(standing_of(hit), *links_of(hit))}",
-        *(f"  {line}" for line in rest.splitlines() if line.strip()),
-    ]
-    return _show("\n".join(lines))
+    return _with_standing(hit, f"{told}\n{rest}")
+
+
+def _with_standing(hit: Remembered, text: str) -> str:
+    """What came of it stands behind the first line; the others are set in, so that none looks like one of ours."""
+    first, *rest = memory_words(text).strip().splitlines() or [""]
+    standing = _in_brackets(standing_of(hit), *links_of(hit))
+    return "\n".join((f"{first}{standing}", *(f"  {line}" for line in rest if line.strip())))
 
 
 def standing_of(hit: Remembered) -> str:
@@ -78,7 +81,10 @@ def standing_of(hit: Remembered) -> str:
         return "worked once"
     if hit.usage_count:
         return f"reported to have worked {hit.succeeded:,} of {hit.usage_count:,}"
-    return "said by the user" if hit.trust is Trust.TRUSTED else "not yet tried"
+    if hit.trust is Trust.TRUSTED:
+        return "said by the user" if kind_of(hit.memory.origin) == USER else "approved by the user"
+    note = {AGENT: "an agent's note, ", PEER: "a peer's note, "}.get(kind_of(hit.memory.origin), "")
+    return f"{note}not yet tried"
 
 
 def was_witnessed(hit: Remembered) -> bool:
@@ -91,7 +97,3 @@ def was_witnessed(hit: Remembered) -> bool:
 def _in_brackets(*parts: str) -> str:
     told = "; ".join(filter(None, parts))
     return f" ({told})" if told else ""
-
-
-def _show(text: str) -> str:
-    return visible(text, markup=False)

@@ -59,7 +59,7 @@ def hear_rules(event: Event, house: House, spaces: Spaces) -> tuple[list[str], s
 
 def _door(event: Event, house: House) -> Door:
     """Of a prompt. Whoever runs an agent inside of another one types nothing."""
-    by_agent = agent_around(house.process, host_named(event.agent).own_marks)
+    by_agent = agent_around(house.process)
     why = "" if by_agent is None else f"this prompt was given by an agent ({by_agent})"
     return Door(name=f"prompt:{event.agent}", is_user=by_agent is None, why=why)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection
 from pathlib import Path
 
 from reasoningbank.config.repository import Project, find_project
@@ -137,17 +136,14 @@ def agent_mark() -> str | None:
     return next((name for name in AGENT_MARKS if os.environ.get(name)), None)
 
 
-def agent_around(process: int | None = None, besides: Collection[str] = ()) -> str | None:
+def agent_around(process: int | None = None) -> str | None:
     """The mark of a coding agent on a process, this one unless another is named, or on one that it descends from.
 
     Where the system tells of the processes above (Linux), taking the mark out of one command's environment does not
-    help. A process that is named and gone can no longer show that it had none. `besides` are marks that say nothing.
+    help. A process that is named and gone can no longer show that it had none.
     """
-    marks = [name for name in AGENT_MARKS if name not in besides]
-    if process is None:
-        mark = next((name for name in marks if os.environ.get(name)), None)
-        if mark is not None:
-            return mark
+    if process is None and (mark := agent_mark()) is not None:
+        return mark
     above = os.getppid() if process is None else process
     for number in range(_MOST_ANCESTORS):
         if above <= 1:
@@ -162,7 +158,7 @@ def agent_around(process: int | None = None, besides: Collection[str] = ()) -> s
             # Somebody else's process, such as the one that logged this user in.
             return None
         named = {name for name, _, value in (variable.partition(b"=") for variable in variables) if value}
-        mark = next((name for name in marks if name.encode() in named), None)
+        mark = next((name for name in AGENT_MARKS if name.encode() in named), None)
         if mark is not None:
             return mark
     return None

@@ -18,8 +18,7 @@ from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import EdgeKind, Memory, Node, Outcome
 from reasoningbank.core.wording import counted, occasion
 from reasoningbank.graph.subgraph import GraphHit, GraphPath, Hop, Vertex, Walk, is_vouched
-from reasoningbank.guard.envelope import envelope
-from reasoningbank.guard.hidden import visible
+from reasoningbank.guard.envelope import envelope, memory_words
 from reasoningbank.guard.quotes import clip, is_plain_name
 
 DEFAULT_TOKENS = 1_500
@@ -255,4 +254,4 @@ def _words(value: Any) -> str:
 
 
 def plain_line(text: str) -> str:
-    return " ".join(visible(text, markup=False).split())
+    return " ".join(memory_words(text).split())

@@ -2,6 +2,9 @@
 
 Nothing inside can end the envelope. Every line of it begins with the quote mark, whatever a text takes for the end of a
 line is made one, and the fence is a hash that does not occur in the text. What hides is taken out first.
+
+A memory that is believed stands without an envelope; what it says in the words of our own frame, such as "The user
+said" or "worked 4 of 4", stands between quote marks (`memory_words`).
 """
 
 from __future__ import annotations
@@ -19,6 +22,15 @@ QUOTE = "| "
 OPENING, CLOSING = "<reasoningbank>", "</reasoningbank>"
 """Around what we say in a conversation, so that whoever reads it later knows it for ours and never learns from it."""
 _MARK = re.compile(r"<(/?\s*(?:reasoningbank|system-reminder|private)\b)", re.IGNORECASE)
+_FENCE = re.compile(r"<(/?\s*untrusted\b)", re.IGNORECASE)
+_OUR_WORDS = re.compile(
+    r"(“)?(?:\bthe user said\b(?:\s*:)?|\b(?:said|approved) by the user\b|\brules of the user\b|\bheld back once\b"
+    r"|\[(?:do|avoid|known|solved before)\]|\(confidence \d[^)\n]{0,60}\)"
+    r"|\b(?:reported(?: to have|:) )?(?:worked|failed) (?:\d[\d,.]* of \d[\d,.]*(?: times)?|once(?=\s*(?:[).;,”]|$)))"
+    r")(?(1)”)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Of our headings, labels and verdicts, all that says who vouches for something or how often it worked."""
 EVIDENCE = "evidence"
 TROUBLE = "trouble"
 """What a lesson about a failure is matched by: a program's words as they were said, for no reader."""
@@ -49,6 +61,12 @@ def _fence(quoted: str) -> str:
     return fence
 
 
+def memory_words(text: str, *, markup: bool = False) -> str:
+    """The words of a memory for a prompt: nothing in them hides, and none of them looks like ours."""
+    apart = _FENCE.sub(r"‹\1", _MARK.sub(r"‹\1", visible(text, markup=markup)))
+    return _OUR_WORDS.sub(lambda match: match[0] if match[1] else f"“{match[0]}”", apart)
+
+
 def marked(text: str) -> str:
     """Between our marks, which nothing inside can end."""
     apart = _MARK.sub(r"‹\1", text)
@@ -70,7 +88,7 @@ def for_prompt(memory: Mapping[str, Any]) -> dict[str, Any]:
     shown = dict(memory)
     if memory.get("trust") != str(Trust.UNTRUSTED) and not is_unmarked(memory.get("metadata"), memory.get("content")):
         for name in ("title", "description", "content"):
-            shown[name] = visible(shown.get(name) or "", markup=False)
+            shown[name] = memory_words(shown.get(name) or "")
         if shown.get("metadata"):
             shown["metadata"] = _for_a_reader(shown["metadata"])
         return shown

@@ -17,8 +17,7 @@ from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Memory, Outcome, Remembered
 from reasoningbank.core.wording import avoid_title, occasion
-from reasoningbank.guard.envelope import envelope, is_unmarked, plain_origin
-from reasoningbank.guard.hidden import visible
+from reasoningbank.guard.envelope import envelope, is_unmarked, memory_words, plain_origin
 from reasoningbank.guard.trust import approvals_awaited
 from reasoningbank.recall.query import Recalled, without_orphans
 
@@ -114,15 +113,14 @@ def entry_of(hit: Remembered) -> str:
     if FACT in hit.tags:
         told = ", names as they were listed" if hit.memory.metadata.get("kind") == FACT else ""
         known = f"[KNOWN] {confidence}, from {plain_origin(hit.memory.origin)}{told}"
-        return "\n".join([known, _show(hit.content), *links_of(hit)])
+        return "\n".join([known, memory_words(hit.content), *links_of(hit)])
     if SOLVED in hit.tags and hit.description:
-        return "\n".join(
-            [f"[SOLVED BEFORE] {_show(hit.description)} ({confidence})", _show(hit.content), *links_of(hit)]
-        )
-    lines = [f"[{advice}] {_show(title)} ({confidence}, from {plain_origin(hit.memory.origin)})"]
+        solved = f"[SOLVED BEFORE] {memory_words(hit.description)} ({confidence})"
+        return "\n".join([solved, memory_words(hit.content), *links_of(hit)])
+    lines = [f"[{advice}] {memory_words(title)} ({confidence}, from {plain_origin(hit.memory.origin)})"]
     if hit.description:
-        lines.append(f"When: {_show(occasion(hit.description))}")
-    lines += [_show(hit.content), *links_of(hit)]
+        lines.append(f"When: {memory_words(occasion(hit.description))}")
+    lines += [memory_words(hit.content), *links_of(hit)]
     return "\n".join(lines)
 
 
@@ -133,12 +131,8 @@ def links_of(hit: Remembered) -> list[str]:
     told = []
     if hit.pulled_in is not None:
         why = hit.pulled_in.relation.removeprefix("is ")
-        told.append(f"{why[:1].upper()}{why[1:]} “{_show(hit.pulled_in.title)}”.")
+        told.append(f"{why[:1].upper()}{why[1:]} “{memory_words(hit.pulled_in.title)}”.")
     if hit.conflicts:
-        titles = ", ".join(f"“{_show(clash.title)}”" for clash in hit.conflicts)
+        titles = ", ".join(f"“{memory_words(clash.title)}”" for clash in hit.conflicts)
         told.append(f"Conflicts with {titles}: weigh them against each other.")
     return told
-
-
-def _show(text: str) -> str:
-    return visible(text, markup=False)

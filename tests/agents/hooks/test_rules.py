@@ -220,10 +220,11 @@ def test_a_prompt_that_an_agent_gives_to_another_one_is_proposed_and_decides_not
     assert in_force(desktop) == []
 
 
-def test_an_agent_that_marks_itself_hears_its_user(desktop, monkeypatch):
+def test_a_hook_that_an_agent_calls_under_its_own_name_is_proposed(desktop, monkeypatch):
+    """In the shell of OpenCode, which marks it; the plugin takes the mark off the hooks that it calls."""
     monkeypatch.setenv("OPENCODE", "1")
     desktop.types("Never push to main.", agent="opencode")
-    assert in_force(desktop) == ["Never push to main."]
+    assert in_force(desktop) == []
 
 
 # ---------------------------------------------------------------- nobody else

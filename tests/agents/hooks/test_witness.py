@@ -300,3 +300,32 @@ def test_a_token_of_an_agent_forges_no_witness_over_rest(desktop) -> None:
         assert {item.memory.origin for item in bank.list()} == {"agent"}
     assert "worked" not in told_at_start(desktop)
     assert not attempt(desktop).refusal
+
+
+def test_what_nobody_tried_is_told_with_whose_word_it_is(desktop) -> None:
+    """An agent's note is no word of the user, not even once approved; nor has a failure like it been met."""
+    with desktop.bank() as bank:
+        note = forged(bank, metadata={}, title="Use uv", content="Run `uv run pytest` where pytest is not found.")
+    assert "(an agent's note, not yet tried)" in told_at_start(desktop)
+    call = {"tool_name": "Bash", "tool_input": {"command": FAILING}, "tool_use_id": "toolu_1"}
+    failed = desktop.hook("PostToolUseFailure", "s7", error="bash: pytest: command not found", **call).context
+    assert "Noted about failures like this one" in failed
+    assert "met here before" not in failed
+    with desktop.bank() as bank:
+        bank.trust.approve(note.id)
+        bank.record(title="Lint first", content="Run ruff before the tests.")
+    started = told_at_start(desktop, "s6")
+    assert "where pytest is not found. (approved by the user)" in started
+    assert "Run ruff before the tests. (said by the user)" in started
+
+
+def test_a_role_in_somebodys_session_is_not_told_as_the_users_rule(desktop) -> None:
+    with desktop.bank() as bank:
+        said = ({"role": "user", "content": "Never run make."}, {"role": "assistant", "content": "Understood."})
+        bank.keep(Episode(task="look around", namespace=HERE, outcome="success", messages=said, origin="agent"))
+        bank.distill()
+        (wish,) = bank.list()
+    assert wish.memory.origin == "agent"
+    assert "role of the user" in wish.description
+    assert "set a rule" not in wish.description
+    assert "Never run make. (an agent's note, not yet tried)" in told_at_start(desktop)

@@ -11,6 +11,7 @@ import re
 from reasoningbank.core.confidence import track_record
 from reasoningbank.core.types import Outcome, Remembered
 from reasoningbank.core.wording import avoid_title
+from reasoningbank.guard.envelope import memory_words
 from reasoningbank.guard.hidden import visible
 
 _SPACES = re.compile(r"\s+")
@@ -28,10 +29,11 @@ def entry(item: Remembered) -> str:
     earned = f"confidence {item.confidence.mean:.2f}"
     if record := track_record(item):
         earned += f", {record}"
-    when = in_line(item.description) if _FACT not in item.tags else ""
+    when = in_line(memory_words(item.description)) if _FACT not in item.tags else ""
     label = "" if when.casefold().startswith("when ") else "When: "
-    told = [_end_sentence(in_line(_punctuate(item.content))), f"{label}{_end_sentence(when)}" if when else ""]
-    return f"- **{kind}: {in_line(title).replace('*', '')}** {' '.join(filter(None, told))} ({earned})"
+    content = in_line(memory_words(_punctuate(item.content)))
+    told = [_end_sentence(content), f"{label}{_end_sentence(when)}" if when else ""]
+    return f"- **{kind}: {in_line(memory_words(title)).replace('*', '')}** {' '.join(filter(None, told))} ({earned})"
 
 
 def in_line(text: str) -> str:

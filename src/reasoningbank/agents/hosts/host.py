@@ -7,7 +7,7 @@ transcripts needs is imported inside the method that needs it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from reasoningbank.agents.events import BEFORE_TOOL, EVENTS, SESSION_START, TAKE_CONTEXT
@@ -61,8 +61,6 @@ class Host(ABC):
     """The events after which the model is given what a hook says; before a tool, it reads that with the result."""
     shows_notices: ClassVar[bool] = True
     """Whether the user sees the line that a hook has for them."""
-    own_marks: ClassVar[Collection[str]] = ()
-    """Variables of `config.environment.AGENT_MARKS` that it sets for itself, and so for its hooks."""
 
     @property
     def reads_context_before_tool(self) -> bool:

@@ -28,7 +28,6 @@ class OpenCode(Host):
     title = "OpenCode"
     transcripts_tell_results = False
     can_ask = False
-    own_marks = ("OPENCODE", "AGENT")
     reads_context_at = (SESSION_START, PROMPT, AFTER_TOOL, AFTER_FAILURE)
 
     def withheld_prompt(self, reason: str) -> dict[str, Any]:

@@ -5,6 +5,8 @@ import { spawn, spawnSync } from "node:child_process"
 
 const COMMAND = ["{{call}}"]
 const LIMIT_MS = 5000
+// What OpenCode marks the shells of its agent with: a hook that has the mark was started there, and not by this plugin.
+const { OPENCODE, OPENCODE_PID, AGENT, ...env } = process.env
 const CHANGING = /^(bash|edit|multiedit|write|patch|apply_patch)$/
 
 const running = new Set()
@@ -14,7 +16,7 @@ function ask(event, payload) {
     let said = ""
     try {
       const [program, ...words] = COMMAND
-      const child = spawn(program, [...words, "--event", event], { stdio: ["pipe", "pipe", "ignore"] })
+      const child = spawn(program, [...words, "--event", event], { env, stdio: ["pipe", "pipe", "ignore"] })
       running.add(child)
       const timer = setTimeout(() => child.kill(), LIMIT_MS)
       child.on("error", () => {
@@ -81,7 +83,8 @@ export const ReasoningBank = async ({ client, directory }) => {
       const [program, ...words] = COMMAND
       for (const session of started) {
         const input = JSON.stringify({ session_id: session, cwd: directory })
-        spawnSync(program, [...words, "--event", "SessionEnd"], { input, timeout: LIMIT_MS, stdio: ["pipe", "ignore", "ignore"] })
+        const options = { env, input, timeout: LIMIT_MS, stdio: ["pipe", "ignore", "ignore"] }
+        spawnSync(program, [...words, "--event", "SessionEnd"], options)
       }
     },
     event: async ({ event }) => {

@@ -77,10 +77,13 @@ def _user_texts(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bo
 
 
 def _lesson(wish: str, key: str, *, corrects: bool) -> Lesson:
-    what = "corrected the agent" if corrects else "set a rule"
+    # Somebody's session: a role in it says who is to have spoken, and not who did.
+    what = "corrects the agent" if corrects else "asks for it"
     return Lesson(
         title=clip_line(wish, LONGEST_LESSON_TITLE_CHARS),
-        description=clip_line(f"The user {what}; it holds for work like this.", LONGEST_LESSON_DESCRIPTION_CHARS),
+        description=clip_line(
+            f"A message of the session in the role of the user {what}.", LONGEST_LESSON_DESCRIPTION_CHARS
+        ),
         content=wish,
         outcome=Outcome.SUCCESS,
         tags=(PREFERENCE,),
