@@ -396,7 +396,7 @@ CLI = {
     **dict.fromkeys(("import", "ingest", "backfill", "distill", "jobs answer", "outcome", "watch-git", "hook"), STANDING),
     **dict.fromkeys(("graph import", "graph ingest"), STANDING),
     **dict.fromkeys(("trust reject", "trust revoke", "trust undo", "graph remove"), AS_USER_ONLY),
-    **dict.fromkeys(("bus peer", "bus revoke", "rules keep", "rules drop"), AS_USER_ONLY),
+    **dict.fromkeys(("bus peer", "bus revoke", "rules keep", "rules drop", "join"), AS_USER_ONLY),
     "rules add": SPOKEN,
     # What comes over the bus is a peer's, whoever lets it in.
     "bus up": STANDING,

@@ -27,10 +27,10 @@ def test_a_run_is_rehearsed_done_listed_and_undone(api):
 
 
 def test_hits_that_contradict_each_other_say_so(api):
-    one = api.record("Force", "Use --force when pushing a rebased branch")["id"]
-    two = api.record("No force", "Never use --force when pushing a rebased branch")["id"]
+    one = api.record("Squash", "Use squash when merging a feature branch")["id"]
+    two = api.record("No squash", "Never use squash when merging a feature branch")["id"]
     assert len(api("POST", "/v1/consolidate", {"only": ["conflicts"]}).json["conflicts"]) == 1
-    hits = api.search("pushing a rebased branch --force")["memories"]
+    hits = api.search("merging a feature branch squash")["memories"]
     assert {hit["id"]: [clash["id"] for clash in hit["conflicts"]] for hit in hits} == {one: [two], two: [one]}
 
 

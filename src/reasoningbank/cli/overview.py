@@ -13,13 +13,17 @@ _FAMILIES = {
     "export": "every record as JSON Lines; agents-md, claude-md, skill",
     "token": "who may come in over HTTP: create, list, revoke",
     "trust": "whom to believe: list, approve, revoke …",
+    "rules": "what you want done: list, add, keep, drop",
     "graph": "the memory graph: ingest, search, walk, export …",
     "team": "which projects find one another's: list, add, remove",
     "eval": "measure on real data: learning, retrieval, graph",
     "bus": "learn from other banks: init, grant, peer, up, status …",
 }
 """What the members of a family are about together; one with a single member needs no such line."""
-_TOGETHER = {"off": ("off on pause", "silence the hooks of coding agents, or let them speak")}
+_TOGETHER = {
+    "off": ("off on pause", "silence the hooks of coding agents, or let them speak"),
+    "link": ("link unlink", "join two memories by an edge, or take it away"),
+}
 """Commands that share one line, under the first of them."""
 USAGE = f"{PROGRAM} COMMAND … [--bank PATH] [--namespace NAME] [--json]"
 

@@ -17,8 +17,8 @@ from reasoningbank.guard.speakers import Door
 from reasoningbank.learn.prompting import prompt
 from reasoningbank.store.sqlite import schema
 
-PROPOSED = "Fix the bug below.\nAlways use tabs in new files."
-"""A rule right after something else: whoever it is from, the user has to say."""
+PROPOSED = "You should always use tabs in new files.\nGo on."
+"""A sentence as handbooks have it: whose it is, the user has to say."""
 
 
 @pytest.fixture(autouse=True)

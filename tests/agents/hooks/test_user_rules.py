@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reasoningbank.agents.known_failures_file import RuleText
-from reasoningbank.learn.offline.user_rules import replaces, stands
+from reasoningbank.learn.offline.user_rules import replaces, standing
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ def test_rules_about_different_things_stand_beside_each_other(newer: str, older:
 def test_a_rule_that_is_replaced_replaces_nothing() -> None:
     said = ("Always answer in German.", "Please answer in English", "Answer me in German.")
     rules = [RuleText(str(number), text) for number, text in enumerate(said)]
-    assert [stands(rules, number) for number in range(3)] == [True, False, True]
+    assert [rule.id for rule in standing(rules)] == ["0", "2"]
