@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,7 @@ def answer(
         policy=policy_from(hooks),
         namespace=namespace,
         now=time.time(),
+        variables=os.environ,
         delivery=delivery,
     )
     try:
