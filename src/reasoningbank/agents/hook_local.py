@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from reasoningbank.agents.output import output_line
 from reasoningbank.agents.payload import event_from
 from reasoningbank.agents.policy import policy_from
 from reasoningbank.agents.session_log import Delivery
+from reasoningbank.config.environment import agent_variables
 
 if TYPE_CHECKING:
     from reasoningbank.bank.bank import Bank
@@ -55,7 +55,7 @@ def answer(
         policy=policy_from(hooks),
         namespace=namespace,
         now=time.time(),
-        variables=os.environ,
+        variables=agent_variables(),
         delivery=delivery,
     )
     try:

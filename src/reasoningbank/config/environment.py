@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from reasoningbank.config.repository import Project, find_project
-from reasoningbank.core.agent_marks import AGENT_MARKS
+from reasoningbank.core.agent_marks import AGENT_MARKS, SESSION_MARKS
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.location import DEFAULT_NAME, Location, parse_location
@@ -126,6 +126,11 @@ def default_location() -> Location:
     return locate(home() / DEFAULT_NAME)
 
 
+def agent_variables() -> dict[str, str]:
+    """What coding agents say of themselves in the environment of this process."""
+    return {name: os.environ[name] for name in (*AGENT_MARKS, *SESSION_MARKS) if name in os.environ}
+
+
 def agent_mark() -> str | None:
     """The variable by which a coding agent says that it runs this process; None for a person or a script of theirs."""
     return next((name for name in AGENT_MARKS if os.environ.get(name)), None)
@@ -147,9 +152,7 @@ def agent_around(
         passed_over = own_marks(environment)
         return next((name for name in AGENT_MARKS if environment.get(name) and name not in passed_over), None)
 
-    if variables is None:
-        variables = os.environ if process is None else {}
-    if mark := mark_in(variables):
+    if mark := mark_in(agent_variables() if variables is None and process is None else variables or {}):
         return mark
     above = os.getppid() if process is None else process
     for number in range(_MOST_ANCESTORS):
