@@ -4,7 +4,7 @@ from __future__ import annotations
 
 AGENT_MARKS = (
     "CLAUDECODE", "CURSOR_AGENT", "GEMINI_CLI", "CODEX_SANDBOX", "CODEX_THREAD_ID", "OPENCODE", "GOOSE_TERMINAL",
-    "AMP_CURRENT_THREAD_ID", "AUGMENT_AGENT", "PI_CODING_AGENT", "AI_AGENT", "AGENT",
+    "AMP_CURRENT_THREAD_ID", "AUGMENT_AGENT", "PI_CODING_AGENT", "QWEN_CODE", "AI_AGENT", "AGENT",
 )  # fmt: skip
 """What coding agents set for the commands that they run. Whoever can run a command can also unset one: this keeps an
 agent honest that nobody told to lie, and is no wall."""
