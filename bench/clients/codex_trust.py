@@ -42,4 +42,5 @@ def ask(program: Path, around: Surroundings, method: str, params: dict[str, Any]
         raise RuntimeError(f"The app server of Codex did not answer {method}.")
     finally:
         process.stdin.close()
+        process.stdout.close()
         process.wait(PATIENCE_S)

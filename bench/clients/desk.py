@@ -19,6 +19,7 @@ from reasoningbank.agents.capture_queue import waiting
 from reasoningbank.agents.state_dir import place_of
 from reasoningbank.config import locate
 from reasoningbank.files import hold
+from reasoningbank.guard.speakers import Door
 
 PATIENCE_S = 120.0
 NAMESPACE = "example.com/acme/app"
@@ -118,6 +119,11 @@ class Desk:
     def bank(self, namespace: str = NAMESPACE) -> Iterator[ReasoningBank]:
         with ReasoningBank.open(self.bank_path, namespace=namespace) as opened:
             yield opened
+
+    def keep_rules(self) -> None:
+        """Say yes to every rule that was heard, as the user does in a terminal: nobody sits at these sessions."""
+        with self.bank() as bank:
+            bank.rules.keep([rule.id for rule in bank.rules.proposed()], Door(name="terminal", is_user=True))
 
     def lessons(self, namespace: str = NAMESPACE) -> list[str]:
         """Everything that is known there, a text each."""

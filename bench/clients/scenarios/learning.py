@@ -96,10 +96,13 @@ def thanks_reach_the_lesson(desk: Desk) -> None:
 
 
 def users_rules_stand(desk: Desk) -> None:
-    """What the user asked for once is told in the next session, in the user's words."""
+    """What the user asked for once, and said yes to, is told in the next session, in the user's words."""
     rules = ("From now on always answer me in German.", "Never push to main without asking me.")
     for rule in rules:
         desk.session(rule, turns=[Turn("Understood.")])
+    before = desk.session("Is this a project?", turns=[Turn("It is empty.")]).script.main[0].advice
+    expect("The user said" not in before, "where nobody sits, nothing counts without a yes", before)
+    desk.keep_rules()
     again = desk.session("What does this project do?", turns=[Turn("Es ist leer.")])
     told = again.script.main[0].advice
     expect("The user said" in told, "they stand under a heading of their own", told)

@@ -132,6 +132,7 @@ def harmful_command_denied(desk: Desk) -> None:
         "Never force-push to main: we lost a day of work by that. For now just show the last commit.",
         turns=[Turn("", (desk.client.shell("git status --short"),)), Turn("Understood.")],
     )
+    desk.keep_rules()
     again = desk.session("Publish the branch", turns=[Turn("", (push,)), Turn("I did not push.")])
     refused = [call for call in again.calls("PreToolUse") if call.refuses]
     expect(len(refused) == 1, "the push is refused", [call.said for call in again.hooks])

@@ -46,6 +46,7 @@ def answer_event(event: Event, house: House) -> str:
     spaces = spaces_of(event.cwd, house.policy, house.namespace, remember=True)
     if event.session and not host_named(event.agent).transcripts_tell_results:
         event = _write_down(event, house)
+    _put_in_force(event, house, spaces)
     advice: Advice | None = None
     notice = ""
     match event.kind:
@@ -330,6 +331,21 @@ def _edited_files(event: Event) -> list[str]:
 
 
 # ---------------------------------------------------------------- listening
+
+
+def _put_in_force(event: Event, house: House, spaces: Spaces) -> None:
+    """Have the rules of prompts count that are marked as typed by now. When a turn ends, the reader does that."""
+    if event.kind in (events.STOP, events.BEFORE_COMPACTION, events.SESSION_END, events.SUBAGENT_STOP):
+        return
+    session = "" if event.kind == events.SESSION_START else event.session
+    paths = place_of(house.location).every_unmarked(event.agent, session)
+    bank = house.bank() if paths else None
+    if bank is None:
+        return
+    from reasoningbank.agents.rule_hearing import put_in_force
+
+    if put_in_force(bank, paths, house.now):
+        _rules_in_force(house, bank, spaces)
 
 
 def _write_down(event: Event, house: House) -> Event:

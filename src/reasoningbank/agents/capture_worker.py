@@ -20,6 +20,7 @@ from pathlib import Path
 from reasoningbank.agents.capture_queue import CaptureNote, take_notes
 from reasoningbank.agents.capture_session import read_session
 from reasoningbank.agents.known_failures import refresh
+from reasoningbank.agents.rule_hearing import put_in_force
 from reasoningbank.agents.state_dir import StateDir, make_room, place_of
 from reasoningbank.bank.bank import Bank
 from reasoningbank.config import locate
@@ -87,6 +88,7 @@ def work(location: Location, place: StateDir, *, clock: Callable[[], float], ove
     # What cannot be kept where the bank is now stays noted.
     with open_where_it_is(location) as bank:
         read_noted(bank, place, notes, clock=clock, over=over)
+        put_in_force(bank, place.every_unmarked(), clock())
         for note in _idle(place, clock()):
             with suppress(OSError, InvalidInput):
                 read_session(bank, place, note, now=clock())

@@ -121,6 +121,7 @@ class HookServer:
             location=self._location,
             bank=lambda **_: self._bank,
             process=process,
+            variables=_variables(asked),
             policy=policy_from(str(asked.get("hooks") or "")),
             namespace=asked.get("namespace") or None,
             now=time.time(),
@@ -172,6 +173,11 @@ class HookServer:
                         refresh(self._bank.context, place_of(self._location), namespace)
 
         threading.Thread(target=follow, name="reasoningbank-hooks-troubles", daemon=True).start()
+
+
+def _variables(asked: Mapping[str, Any]) -> dict[str, str]:
+    named = asked.get("variables")
+    return {str(name): str(value) for name, value in named.items()} if isinstance(named, dict) else {}
 
 
 def _send(connection: socket.socket, told: Mapping[str, Any]) -> bool:

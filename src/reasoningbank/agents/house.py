@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from reasoningbank.agents.policy import HookPolicy
@@ -30,5 +30,7 @@ class House:
     """Whether a process may be started from here; a server leaves that to the hooks."""
     process: int | None = None
     """The process of the hook; None is this one."""
+    variables: Mapping[str, str]
+    """What the process of the hook has in its environment of `core.agent_marks`, or more."""
     delivery: Delivery | None = None
     """How what is said here gets to the agent; None where it arrives with the answer."""

@@ -42,6 +42,8 @@ class Event:
     failure: str | None = None
     """What went wrong, when something did."""
     interrupted: bool = False
+    prompt_id: str = ""
+    """The id of the prompt that is worked on, where the agent gives one."""
     source: str = ""
     """Why a session starts: startup, resume, clear, compact."""
     parent_transcript: str | None = None
@@ -78,6 +80,7 @@ def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Even
         output=output,
         failure=failure,
         interrupted=data.get("is_interrupt") is True or data.get("status") == "aborted",
+        prompt_id=_text(data, "prompt_id"),
         source=_text(data, "source"),
         parent_transcript=transcript if inside else None,
         is_subagent=bool(inside),

@@ -1,13 +1,16 @@
 """Hears the user's rules in a prompt, shows the user what was only proposed, and hears the answer to that.
 
-A sentence that is plainly the user's counts at once. Every other one is shown to the person, once, never to the model,
-and waits for a yes: `keep-rules` or `drop-rules` as a prompt, which is about what was last shown in this project.
+A sentence that is plainly the user's counts at once, or as soon as the agent's transcript marks its prompt as typed,
+where it does that only later. Every other one is shown to the person, once, never to the model, and waits for a yes:
+`keep-rules` or `drop-rules` as a prompt, which is about what was last shown in this project.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank.agents.events import FORGETFUL, SESSION_START
@@ -26,15 +29,22 @@ if TYPE_CHECKING:
     from reasoningbank.agents.house import House
     from reasoningbank.agents.namespaces import Spaces
     from reasoningbank.agents.payload import Event
+    from reasoningbank.bank.bank import Bank
 
 MOST_SHOWN = 9
 """Proposals at one start; the others are shown at the next."""
 LOCK_WAIT_S = 0.2
+LONGEST_UNMARKED_S = 3_600.0
+"""A prompt that has no mark after so long gets none: what it proposes is shown like any other."""
+_BEFORE_PROMPT_BYTES = 65_536
+"""Of a transcript before the moment of a prompt, should its record be there already."""
 _ANSWER = pattern(r"(?i)\s*(keep|drop)-rules((?:[\s,]+\d{1,3})*)\s*")
 
 
 def hear_rules(event: Event, house: House, spaces: Spaces) -> tuple[list[str], str]:
-    """Keep what a prompt says of rules: the ids of those in force, and a sentence for the user where keeping failed."""
+    """Keep what a prompt says of rules: the ids of those that this session has heard for good, and a sentence for the
+    user where keeping failed.
+    """
     from reasoningbank.learn.offline.heard_rules import heard_rules
 
     heard = [] if event.is_subagent else heard_rules(event.prompt, event.agent)
@@ -45,23 +55,79 @@ def hear_rules(event: Event, house: House, spaces: Spaces) -> tuple[list[str], s
     bank = None if is_ours(event.prompt) else house.bank(create=True)
     if bank is None:
         return [], ""
-    door, in_force = _door(event, house), []
+    door, ids, unmarked = _door(event, house), [], {}
+    proposing = Door(name=door.name)
+    start = _size_of(event.transcript) - _BEFORE_PROMPT_BYTES
+    is_typed = not event.prompt_id or _is_typed(event.agent, event.transcript, start, event.prompt_id)
     try:
         for rule in heard:
             namespace = USER_NAMESPACE if rule.about_user else spaces.repository
-            said_at = door if rule.is_plain else Door(name=door.name)
-            kept = bank.rules.add(rule.text, namespace=namespace, door=said_at)
-            in_force += [kept.id] if kept.state is RuleState.IN_FORCE else []
+            counts = rule.is_plain and door.is_user and is_typed is not False
+            kept = bank.rules.add(rule.text, namespace=namespace, door=door if counts and is_typed else proposing)
+            if counts and is_typed is None:
+                unmarked[kept.id] = kept.revision
+            ids += [kept.id] if kept.state is RuleState.IN_FORCE or kept.id in unmarked else []
+        if unmarked:
+            note = {"agent": event.agent, "transcript": event.transcript, "start": start, "prompt": event.prompt_id}
+            path = place_of(house.location).unmarked(event.agent, event.session, event.prompt_id)
+            write_whole(path, json.dumps({**note, "rules": unmarked, "at": house.now}))
     except BankError as error:
-        return in_force, f"ReasoningBank could not keep a rule of yours: {error}"
-    return in_force, ""
+        return ids, f"ReasoningBank could not keep a rule of yours: {error}"
+    return ids, ""
 
 
 def _door(event: Event, house: House) -> Door:
-    """Of a prompt. Whoever runs an agent inside of another one types nothing."""
-    by_agent = agent_around(house.process)
-    why = "" if by_agent is None else f"this prompt was given by an agent ({by_agent})"
-    return Door(name=f"prompt:{event.agent}", is_user=by_agent is None, why=why)
+    """Of a prompt. Whoever runs an agent inside of another one, or where nobody sits, types nothing."""
+    host = host_named(event.agent)
+    by_agent = agent_around(house.process, house.variables, host.own_marks)
+    why = f"this prompt was given by an agent ({by_agent})" if by_agent else ""
+    why = why or host.unattended(event.transcript, house.variables)
+    return Door(name=f"prompt:{event.agent}", is_user=not why, why=why)
+
+
+# ---------------------------------------------------------------- prompts without a mark yet
+
+
+def put_in_force(bank: Bank, paths: Sequence[Path], now: float) -> bool:
+    """Put rules in force whose prompts are marked as typed by now; True if there were any. `paths` are the files of
+    prompts that wait; they go once their prompt has its mark, or is too old to get one.
+    """
+    any_typed = False
+    for path in paths:
+        note = _unmarked_in(path)
+        is_typed = bool(note) and _is_typed(note["agent"], note["transcript"], note["start"], note["prompt"])
+        if is_typed is None and abs(now - note["at"]) < LONGEST_UNMARKED_S:
+            continue
+        if is_typed:
+            with bank.context.read_for_output() as reader:
+                rules = reader.get(Rule, list(note["rules"]))
+            # What was decided about meanwhile is a later word than the prompt.
+            ids = [rule.id for rule in rules.values() if rule.revision == note["rules"][rule.id]]
+            bank.rules.keep(ids, Door(name=f"prompt:{note['agent']}", is_user=True))
+            any_typed = any_typed or bool(ids)
+        path.unlink(missing_ok=True)
+    return any_typed
+
+
+def _unmarked_in(path: Path) -> dict[str, Any]:
+    try:
+        note = json.loads(path.read_text("utf-8"))
+        rules = {str(rule_id): int(revision) for rule_id, revision in note["rules"].items()}
+        texts = {name: str(note[name]) for name in ("agent", "transcript", "prompt")}
+        return {**texts, "rules": rules, "start": int(note["start"]), "at": float(note["at"])}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def _is_typed(agent: str, transcript: str | None, start: int, prompt_id: str) -> bool | None:
+    return host_named(agent).is_typed(transcript or "", max(0, start), prompt_id)
+
+
+def _size_of(transcript: str | None) -> int:
+    try:
+        return Path(transcript or "").stat().st_size
+    except OSError:
+        return 0
 
 
 # ---------------------------------------------------------------- what was proposed
@@ -74,8 +140,10 @@ def proposals_notice(event: Event, house: House, spaces: Spaces) -> str:
     """
     is_theirs = event.kind == SESSION_START and event.source not in FORGETFUL and not event.is_subagent
     bank = house.bank() if is_theirs and host_named(event.agent).shows_notices else None
-    waiting = [] if bank is None else bank.rules.proposed(*spaces.read)
     place = place_of(house.location)
+    unmarked = {rule_id for path in place.every_unmarked() for rule_id in _unmarked_in(path).get("rules", ())}
+    proposed = [] if bank is None else bank.rules.proposed(*spaces.read)
+    waiting = [rule for rule in proposed if rule.id not in unmarked]
     # Whoever starts an agent inside of another one shows it to nobody.
     if bank is None or not waiting or not _door(event, house).is_user:
         return ""
@@ -157,8 +225,17 @@ def _decide(event: Event, house: House, spaces: Spaces, *, keeps: bool, named: s
         return f"no rule {unknown[0]} waits for an answer here, so nothing was done; these do", listed
     ids = [waiting[number].id for number in dict.fromkeys(numbers)]
     try:
-        decided = (bank.rules.keep if keeps else bank.rules.drop)(ids, _door(event, house))
+        decided = (bank.rules.keep if keeps else bank.rules.drop)(ids, _deciding_door(event, house))
     except BankError as error:
         return str(error).removesuffix("."), []
     done = "in force from now on" if keeps else "dropped"
     return f"{counted(len(decided), 'rule')} {done}", [*map(_in_line, decided)]
+
+
+def _deciding_door(event: Event, house: House) -> Door:
+    """Of a prompt that decides about rules: it is kept from the model, so no transcript marks it as typed."""
+    door = _door(event, house)
+    folders = {event.cwd, house.variables.get("CLAUDE_PROJECT_DIR") or event.cwd}
+    if door.is_user and host_named(event.agent).can_type(event.transcript, folders):
+        return Door(name=door.name, why="this agent can schedule prompts, and this may be one")
+    return door

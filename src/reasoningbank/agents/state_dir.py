@@ -7,6 +7,7 @@
       notes/NAME.json        a session to be read, written before the agent goes on
       troubles/NAME.json     known failures of a namespace, a view of the records
       rules/NAME.json        the rules that hold in a namespace, another
+      unmarked/NAME-*.json   rules of a prompt that its agent has not yet marked as typed
       proposed-rules.json    which proposals the user was shown, and under which number
       asked-jobs.json        the jobs that an agent was asked to distil
       moved-told             where the bank was moved to, once the user was told
@@ -51,6 +52,14 @@ class StateDir:
 
     def rules(self, namespace: str) -> Path:
         return self.folder / "rules" / f"{name_of(namespace)}.json"
+
+    def unmarked(self, agent: str, session: str, prompt_id: str) -> Path:
+        return self.folder / "unmarked" / f"{name_of(agent, session)}-{name_of(prompt_id)}.json"
+
+    def every_unmarked(self, agent: str = "", session: str = "") -> list[Path]:
+        """The files of prompts that wait for their mark, of one session if it is named."""
+        folder = self.folder / "unmarked"
+        return sorted(folder.glob(f"{name_of(agent, session)}-*" if session else "*-*")) if folder.is_dir() else []
 
     @property
     def proposed_rules(self) -> Path:

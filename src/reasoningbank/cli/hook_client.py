@@ -42,7 +42,7 @@ def is_capture(raw: bytes, named: str | None) -> bool:
 
 
 def ask_server(
-    folder: str, raw: bytes, asked: Mapping[str, str | None], *, within_s: float, loading_s: float = 0.0
+    folder: str, raw: bytes, asked: Mapping[str, object], *, within_s: float, loading_s: float = 0.0
 ) -> tuple[str, str | None] | None:
     """What to print and the log of where it was delivered, or None when nobody can say.
 

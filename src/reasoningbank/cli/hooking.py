@@ -104,16 +104,19 @@ def _answer(
 ) -> tuple[str, Callable[[], None]]:
     """What to print, and what to do when that is done."""
     from reasoningbank.cli.hook_client import confirm, is_capture
+    from reasoningbank.core.agent_marks import AGENT_MARKS, SESSION_MARKS
 
     turn = f"{os.getpid()}-{time.time_ns()}"
     location, named = location_of(options.get("--bank")), options.get("--event")
     namespace = options.get("--namespace") or _variable("NAMESPACE") or None
     cwd = _cwd()
+    # Not every system shows a server the environment of the process that asks it.
+    variables = {name: os.environ[name] for name in (*AGENT_MARKS, *SESSION_MARKS) if name in os.environ}
     asked = {"agent": agent, "event": named, "namespace": namespace, "hooks": hooks, "cwd": cwd, "turn": turn}
     if is_capture(raw, named):
         deadline = max(deadline, time.monotonic() + CAPTURE_S)
     else:
-        told = _ask_warm(location, raw, asked, deadline)
+        told = _ask_warm(location, raw, asked, variables, deadline)
         if told is not None:
             said, log = told
             said = said or ANSWERS_IN_ANY_CASE.get(agent, b"").decode("ascii")
@@ -128,7 +131,7 @@ def _answer(
 
 
 def _ask_warm(
-    location: Location, raw: bytes, asked: dict[str, str | None], deadline: float
+    location: Location, raw: bytes, asked: dict[str, str | None], variables: dict[str, str], deadline: float
 ) -> tuple[str, str | None] | None:
     """The answer of a server that runs, or of the helper, which is started where it is missing; None for neither."""
     from reasoningbank.cli.hook_client import ask_server, event_name
@@ -140,7 +143,7 @@ def _ask_warm(
     def ask() -> tuple[str, str | None] | None:
         left_s = max(0.0, deadline - time.monotonic())
         within_s = min(LONGEST_WARM_S, WARM_SHARE * left_s)
-        return ask_server(folder, raw, asked, within_s=within_s, loading_s=left_s - SPARE_S)
+        return ask_server(folder, raw, {**asked, "variables": variables}, within_s=within_s, loading_s=left_s - SPARE_S)
 
     told = ask()
     if told is None and sys.platform != "win32":

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from reasoningbank.config.repository import Project, find_project
+from reasoningbank.core.agent_marks import AGENT_MARKS, SESSION_MARKS
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.location import DEFAULT_NAME, Location, parse_location
@@ -35,13 +37,6 @@ VARIABLES: dict[str, str] = {
     "ANTHROPIC_BASE_URL": "another address for an anthropic model",
 }
 
-
-AGENT_MARKS = (
-    "CLAUDECODE", "CURSOR_AGENT", "GEMINI_CLI", "CODEX_SANDBOX", "CODEX_THREAD_ID", "OPENCODE", "GOOSE_TERMINAL",
-    "AMP_CURRENT_THREAD_ID", "AUGMENT_AGENT", "PI_CODING_AGENT", "AI_AGENT", "AGENT",
-)  # fmt: skip
-"""What coding agents set for the commands that they run. Whoever can run a command can also unset one: this keeps an
-agent honest that nobody told to lie, and is no wall."""
 
 PROCESSES = "/proc"
 _MOST_ANCESTORS = 64
@@ -131,25 +126,40 @@ def default_location() -> Location:
     return locate(home() / DEFAULT_NAME)
 
 
+def agent_variables() -> dict[str, str]:
+    """What coding agents say of themselves in the environment of this process."""
+    return {name: os.environ[name] for name in (*AGENT_MARKS, *SESSION_MARKS) if name in os.environ}
+
+
 def agent_mark() -> str | None:
     """The variable by which a coding agent says that it runs this process; None for a person or a script of theirs."""
     return next((name for name in AGENT_MARKS if os.environ.get(name)), None)
 
 
-def agent_around(process: int | None = None) -> str | None:
+def agent_around(
+    process: int | None = None,
+    variables: Mapping[str, str] | None = None,
+    own_marks: Callable[[Mapping[str, str]], Collection[str]] = lambda _: (),
+) -> str | None:
     """The mark of a coding agent on a process, this one unless another is named, or on one that it descends from.
 
     Where the system tells of the processes above (Linux), taking the mark out of one command's environment does not
-    help. A process that is named and gone can no longer show that it had none.
+    help. A process that is named and gone can no longer show that it had none. `variables` are what the process says of
+    its environment, and `own_marks` gives the marks that say nothing in one.
     """
-    if process is None and (mark := agent_mark()) is not None:
+
+    def mark_in(environment: Mapping[str, str]) -> str | None:
+        passed_over = own_marks(environment)
+        return next((name for name in AGENT_MARKS if environment.get(name) and name not in passed_over), None)
+
+    if mark := mark_in(agent_variables() if variables is None and process is None else variables or {}):
         return mark
     above = os.getppid() if process is None else process
     for number in range(_MOST_ANCESTORS):
         if above <= 1:
             return None
         try:
-            variables = Path(f"{PROCESSES}/{above}/environ").read_bytes().split(b"\0")
+            environ = Path(f"{PROCESSES}/{above}/environ").read_text("utf-8", errors="replace")
             state = Path(f"{PROCESSES}/{above}/stat").read_text("utf-8", errors="replace")
             above = int(state.rpartition(")")[2].split()[1])
         except FileNotFoundError:
@@ -157,9 +167,7 @@ def agent_around(process: int | None = None) -> str | None:
         except (OSError, ValueError, IndexError):
             # Somebody else's process, such as the one that logged this user in.
             return None
-        named = {name for name, _, value in (variable.partition(b"=") for variable in variables) if value}
-        mark = next((name for name in AGENT_MARKS if name.encode() in named), None)
-        if mark is not None:
+        if mark := mark_in({name: value for name, _, value in (line.partition("=") for line in environ.split("\0"))}):
             return mark
     return None
 

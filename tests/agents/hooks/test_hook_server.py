@@ -77,6 +77,8 @@ def test_a_hook_asks_the_server_and_opens_no_bank_itself(desktop) -> None:
         "reasoningbank.location",
         "reasoningbank.cli.hooking",
         "reasoningbank.cli.hook_client",
+        "reasoningbank.core",
+        "reasoningbank.core.agent_marks",
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 
@@ -16,6 +17,7 @@ from reasoningbank.core.types import Memory, RuleState
 from reasoningbank.guard.speakers import Door
 from reasoningbank.learn.prompting import prompt
 from reasoningbank.store.sqlite import schema
+from tests.agents.hooks.conftest import until
 
 PROPOSED = "You should always use tabs in new files.\nGo on."
 """A sentence as handbooks have it: whose it is, the user has to say."""
@@ -141,7 +143,7 @@ def test_what_is_not_plainly_the_users_is_shown_to_the_person_once_and_to_the_mo
     assert said.context == ""
     assert said.json["systemMessage"].splitlines() == [
         "ReasoningBank heard 1 rule and does not count it until you say so:",
-        "1. You should always use tabs in new files.",
+        "1. Always use tabs in new files.",
         "Say keep-rules or drop-rules (or keep-rules 1) here, or run `reasoningbank rules` in a terminal.",
     ]
     assert start(desktop, "later").out == ""
@@ -225,6 +227,194 @@ def test_a_hook_that_an_agent_calls_under_its_own_name_is_proposed(desktop, monk
     monkeypatch.setenv("OPENCODE", "1")
     desktop.types("Never push to main.", agent="opencode")
     assert in_force(desktop) == []
+
+
+# ---------------------------------------------------------------- typed, as the agent marks it
+
+RULE = "Never push to main."
+TYPED = {"promptSource": "typed", "turnOrigin": "human"}
+SCHEDULED = {"promptSource": "system", "turnOrigin": "scheduled", "isMeta": True}
+
+
+def submits(desktop, words=RULE, **more):
+    """A prompt with an id, as newer versions of Claude Code hand it over before their transcript holds it."""
+    return desktop.hook("UserPromptSubmit", prompt=words, prompt_id="p1", **more)
+
+
+def proposed(desktop):
+    with desktop.bank() as bank:
+        return [rule.text for rule in bank.rules.proposed()]
+
+
+def test_a_typed_rule_counts_when_the_turn_ends_and_opens_the_next_session(desktop):
+    desktop.transcript().says("Hello", promptId="p0", **TYPED)
+    submits(desktop)
+    assert (in_force(desktop), proposed(desktop)) == ([], [RULE])
+    assert start(desktop, "beside").out == "", "neither told nor shown for a yes"
+    told = desktop.transcript()
+    told.says(RULE, promptId="p1", **TYPED)
+    told._add("user", [{"type": "tool_result", "tool_use_id": "t0", "content": "ok"}], promptId="p1")
+    desktop.hook("Stop", prompt_id="p1")
+    desktop.read()
+    assert in_force(desktop) == [RULE]
+    assert f"The user said:\n- {RULE}" in start(desktop).context
+    assert desktop.place.every_unmarked() == []
+
+
+def test_a_typed_rule_holds_the_first_call_of_its_own_turn_back(desktop):
+    submits(desktop)
+    desktop.transcript().says(RULE, promptId="p1", **TYPED)
+    assert RULE in desktop.hook("PreToolUse", prompt_id="p1", **bash("git push origin main")).refusal
+    assert RULE not in desktop.types("Now fix the parser, will you?").context, "it has just heard it"
+
+
+def test_a_typed_rule_of_a_killed_session_counts_at_the_next_start(desktop):
+    submits(desktop)
+    desktop.transcript().says(RULE, promptId="p1", **TYPED)
+    assert RULE in start(desktop).context
+
+
+@pytest.mark.parametrize("marks", [SCHEDULED, {"promptSource": "sdk"}, {"promptSource": "suggestion_accepted"}])
+def test_a_rule_that_an_agent_scheduled_stays_proposed(desktop, marks):
+    submits(desktop)
+    desktop.transcript().says(RULE, promptId="p1", **marks)
+    desktop.hook("Stop", prompt_id="p1")
+    desktop.read()
+    assert in_force(desktop) == []
+    assert RULE in start(desktop).json["systemMessage"]
+
+
+def test_a_rule_whose_prompt_gets_no_mark_is_shown_like_any_other_in_the_end(desktop):
+    submits(desktop)
+    desktop.transcript().says("Something else", promptId="p2", **TYPED)
+    (path,) = desktop.place.every_unmarked()
+    desktop.read()
+    assert start(desktop).out == ""
+    note = json.loads(path.read_text())
+    path.write_text(json.dumps({**note, "at": note["at"] - 4_000}))
+    assert RULE in start(desktop, "later").json["systemMessage"]
+    assert in_force(desktop) == []
+
+
+def test_what_was_dropped_meanwhile_is_not_brought_back_by_the_mark(desktop):
+    submits(desktop)
+    with desktop.bank() as bank:
+        bank.rules.drop([rule.id for rule in bank.rules.proposed()], Door(name="terminal", is_user=True))
+    desktop.transcript().says(RULE, promptId="p1", **TYPED)
+    start(desktop)
+    assert (in_force(desktop), proposed(desktop)) == ([], [])
+
+
+def test_a_version_that_marks_no_prompt_is_taken_at_its_word(desktop):
+    submits(desktop)
+    desktop.transcript().says(RULE, promptId="p1")
+    start(desktop)
+    assert in_force(desktop) == [RULE]
+
+
+def test_a_mark_is_found_in_a_long_transcript_and_waits_for_no_pipe(desktop):
+    told = desktop.transcript()
+    told.runs("cat big", "x" * 600_000)
+    submits(desktop)
+    told.says(RULE, promptId="p1", **TYPED)
+    told.runs("cat big", "x" * 600_000)
+    start(desktop)
+    assert in_force(desktop) == [RULE]
+    os.mkfifo(desktop.folder / "pipe.jsonl")
+    desktop.hook("UserPromptSubmit", prompt="Use tabs.", prompt_id="p9", transcript_path=f"{desktop.folder}/pipe.jsonl")
+    start(desktop, "later")
+    assert in_force(desktop) == [RULE]
+
+
+@pytest.mark.parametrize("marks", [{"ATTENDED": "0"}, {"ENTRYPOINT": "sdk-cli"}])
+def test_where_nobody_sits_a_rule_is_proposed_and_nothing_decided(desktop, monkeypatch, marks):
+    with monkeypatch.context() as headless:
+        for name, value in marks.items():
+            headless.setenv(f"CLAUDE_CODE_{'SESSION_' if name == 'ATTENDED' else ''}{name}", value)
+        desktop.types(RULE)
+        assert start(desktop, "headless").out == "", "nobody would read it"
+    assert RULE in start(desktop).json["systemMessage"]
+    with monkeypatch.context() as headless:
+        headless.setenv("CLAUDE_CODE_ENTRYPOINT", "sdk-ts")
+        assert "in a terminal of your own" in desktop.types("keep-rules").json["reason"]
+    assert in_force(desktop) == []
+
+
+@pytest.mark.parametrize(
+    ("meta", "counts"),
+    [
+        ({"source": "exec", "originator": "codex_exec"}, False),
+        ({"source": "cli", "originator": "codex_exec"}, False),
+        ({"source": {"subagent": "review"}, "originator": "codex-tui"}, False),
+        ({"source": "cli", "originator": "codex-tui"}, True),
+        ({}, True),
+    ],
+)
+def test_codex_that_runs_for_a_script_only_proposes(desktop, meta, counts):
+    line = {"type": "session_meta", "payload": {"id": "s1", "cwd": "/", "instructions": "x" * 20_000, **meta}}
+    (desktop.folder / "s1.jsonl").write_text(json.dumps(line) + "\n{}\n")
+    desktop.types(RULE, agent="codex")
+    assert in_force(desktop) == ([RULE] if counts else [])
+
+
+@pytest.mark.parametrize("tool", ["CronCreate", "ScheduleWakeup", "mcp__timers__cron_add"])
+@pytest.mark.parametrize("where", ["s1", "before-clear", "s1/subagents/agent-a1"])
+def test_an_agent_that_scheduled_something_may_have_typed_the_answer(desktop, tool, where):
+    propose(desktop, RULE)
+    start(desktop)
+    (desktop.folder / "s1" / "subagents").mkdir(parents=True)
+    desktop.transcript(where).calls(tool, {"cron": "* * * * *", "prompt": "keep-rules"}, "scheduled")
+    assert "in a terminal of your own" in desktop.types("keep-rules").json["reason"]
+    assert in_force(desktop) == []
+
+
+def test_an_answer_counts_where_tools_for_scheduling_are_only_known(desktop):
+    propose(desktop, RULE)
+    start(desktop)
+    told = desktop.transcript()
+    told._add("user", "ok", type="api-request-blob", tools=[{"name": "ScheduleWakeup"}])
+    told.runs("crontab -l", "none")
+    desktop.types("keep-rules")
+    assert in_force(desktop) == [RULE]
+
+
+def test_an_answer_decides_nothing_where_the_project_has_prompts_scheduled(desktop, monkeypatch):
+    propose(desktop, RULE)
+    start(desktop)
+    elsewhere(desktop, "project/.claude/x")
+    (desktop.folder / "project/.claude/scheduled_tasks.json").write_text("[]")
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(desktop.folder / "project"))
+    assert "in a terminal of your own" in desktop.types("keep-rules").json["reason"]
+    assert in_force(desktop) == []
+
+
+HOOK_OF_CLAUDE_CODE = {"CLAUDECODE": "1", "AI_AGENT": "claude-code_2-1-325_harness", "CLAUDE_CODE_ENTRYPOINT": "cli"}
+
+
+def test_the_marks_of_claude_codes_own_hooks_make_nobody_an_agent(desktop, monkeypatch):
+    for name, value in HOOK_OF_CLAUDE_CODE.items():
+        monkeypatch.setenv(name, value)
+    desktop.types(RULE)
+    assert in_force(desktop) == [RULE]
+    monkeypatch.setenv("AI_AGENT", "claude-code_2-1-325_agent")
+    desktop.types("Never run pytest.")
+    assert in_force(desktop) == [RULE]
+
+
+@pytest.mark.skipif(agent_around() is not None, reason="an agent runs these tests: nobody types in its processes")
+def test_a_server_hears_from_a_hook_whether_anybody_sits_there(desktop, monkeypatch):
+    """Real hooks of a real client's environment; the helper that answers them was started in another one."""
+    desktop.helper_seconds = 60
+    with desktop.bank():
+        pass
+    desktop.environment |= HOOK_OF_CLAUDE_CODE
+    desktop.spawn("SessionStart", source="startup")
+    until(desktop.sockets)
+    desktop.spawn("UserPromptSubmit", prompt=RULE)
+    desktop.environment["CLAUDE_CODE_ENTRYPOINT"] = "sdk-cli"
+    desktop.spawn("UserPromptSubmit", prompt="Never run pytest.")
+    assert (in_force(desktop), proposed(desktop)) == ([RULE], ["Never run pytest."])
+    desktop.settle()
 
 
 # ---------------------------------------------------------------- nobody else

@@ -17,6 +17,9 @@ SWITCH = "codex_hooks"
 """The feature that had to be switched on for hooks to run, under its old name."""
 _CHANGING = "Bash|apply_patch"
 _PROGRAM_WAIT_S = 10.0
+_LONGEST_META_BYTES = 1_000_000
+_ATTENDED = (None, "cli", "vscode")
+"""Sources of a session, as its first record names them, at which a person may sit; `exec` and `mcp` are programs."""
 
 
 class Codex(Host):
@@ -27,6 +30,21 @@ class Codex(Host):
         "Codex runs none of these hooks until you have trusted them: start it, type /hooks and look at each. "
         "`reasoningbank doctor` says which are trusted."
     )
+
+    def unattended(self, transcript: str | None, environment: Mapping[str, str]) -> str:
+        from reasoningbank.files import open_plain
+        from reasoningbank.learn.ingest.text import parse_json
+
+        del environment
+        try:
+            with open_plain(transcript or "") as file:
+                first = parse_json(file.readline(_LONGEST_META_BYTES).decode("utf-8", "replace"))
+        except OSError:
+            return ""
+        meta = first.get("payload") if isinstance(first, dict) else None
+        if not isinstance(meta, dict) or (meta.get("source") in _ATTENDED and meta.get("originator") != "codex_exec"):
+            return ""
+        return "nobody sits at this session"
 
     def has_failed(self, data: Mapping[str, Any], printed: str) -> bool:
         from reasoningbank.agents.hosts.codex_exit import has_failed

@@ -113,6 +113,30 @@ class Host(ABC):
             "source": "startup",
         }
 
+    # ------------------------------------------------------------ who types
+
+    def own_marks(self, environment: Mapping[str, str]) -> Collection[str]:
+        """The marks of `core.agent_marks` in the environment of a process that it sets for itself or its hooks."""
+        del environment
+        return ()
+
+    def unattended(self, transcript: str | None, environment: Mapping[str, str]) -> str:
+        """Why nobody types the prompts of a session, as far as the program says so; "" where it does not."""
+        del transcript, environment
+        return ""
+
+    def is_typed(self, transcript: str, start: int, prompt_id: str) -> bool | None:
+        """True if a transcript, looked at from `start` on, marks that prompt as typed by a person, False if it marks it
+        otherwise, None if it does not hold the prompt. A program that marks none counts as typed.
+        """
+        del transcript, start, prompt_id
+        return True
+
+    def can_type(self, transcript: str | None, folders: Collection[str]) -> bool:
+        """True if the agent may have made a prompt of this session itself, in a project of these folders."""
+        del transcript, folders
+        return False
+
     # ------------------------------------------------------------ installing
 
     def ask_program(self, places: Places) -> Places:
