@@ -12,6 +12,7 @@ from reasoningbank.agents.output import output_line
 from reasoningbank.agents.payload import event_from
 from reasoningbank.agents.policy import policy_from
 from reasoningbank.agents.session_log import Delivery
+from reasoningbank.config.environment import agent_around
 
 if TYPE_CHECKING:
     from reasoningbank.bank.bank import Bank
@@ -54,6 +55,7 @@ def answer(
         policy=policy_from(hooks),
         namespace=namespace,
         now=time.time(),
+        by_agent=agent_around(by_hook=True),
         delivery=delivery,
     )
     try:

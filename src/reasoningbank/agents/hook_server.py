@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank.agents.state_dir import make_room, place_of
+from reasoningbank.config.environment import agent_around
 
 if TYPE_CHECKING:
     from reasoningbank.agents.house import House
@@ -83,12 +84,14 @@ class HookServer:
             with connection, suppress(OSError, ValueError, KeyError, TypeError):
                 process = _process_of(connection)
                 if process is not None:
+                    # While the hook is there to be looked at: it may give up before it is answered.
+                    by_agent = agent_around(process, by_hook=True)
                     if not self._loaded:
                         # At once, before anything is imported for it: whoever hears nothing does not wait.
                         _send(connection, LOADING)
-                    self._talk(connection, process)
+                    self._talk(connection, by_agent)
 
-    def _talk(self, connection: socket.socket, process: int) -> None:
+    def _talk(self, connection: socket.socket, by_agent: str | None) -> None:
         """Answer one event. A hook that has given up meanwhile leaves what was to be said to the session's next."""
         from reasoningbank.agents.payload import event_from
         from reasoningbank.agents.session_log import Delivery
@@ -104,10 +107,12 @@ class HookServer:
             self.load()
             self._tried.wait(LONGEST_LOADING_S)
         delivery = Delivery(str(asked.get("turn") or ""))
-        if not _send(connection, self._answer(event, asked, delivery, process)):
+        if not _send(connection, self._answer(event, asked, delivery, by_agent)):
             delivery.drop()
 
-    def _answer(self, event: Event, asked: Mapping[str, Any], delivery: Delivery, process: int) -> dict[str, Any]:
+    def _answer(
+        self, event: Event, asked: Mapping[str, Any], delivery: Delivery, by_agent: str | None
+    ) -> dict[str, Any]:
         """`log` is where the hook notes that it has printed what was said: only it can know."""
         from reasoningbank.agents.answer import answer_event
         from reasoningbank.agents.events import SESSION_START
@@ -120,7 +125,7 @@ class HookServer:
         house = House(
             location=self._location,
             bank=lambda **_: self._bank,
-            process=process,
+            by_agent=by_agent,
             policy=policy_from(str(asked.get("hooks") or "")),
             namespace=asked.get("namespace") or None,
             now=time.time(),

@@ -14,7 +14,6 @@ from reasoningbank.agents.events import FORGETFUL, SESSION_START
 from reasoningbank.agents.hosts import host_named
 from reasoningbank.agents.output import output_line
 from reasoningbank.agents.state_dir import StateDir, make_room, place_of, write_whole
-from reasoningbank.config.environment import agent_around
 from reasoningbank.core.errors import BankError
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import USER_NAMESPACE, Rule, RuleState
@@ -59,9 +58,8 @@ def hear_rules(event: Event, house: House, spaces: Spaces) -> tuple[list[str], s
 
 def _door(event: Event, house: House) -> Door:
     """Of a prompt. Whoever runs an agent inside of another one types nothing."""
-    by_agent = agent_around(house.process)
-    why = "" if by_agent is None else f"this prompt was given by an agent ({by_agent})"
-    return Door(name=f"prompt:{event.agent}", is_user=by_agent is None, why=why)
+    why = "" if house.by_agent is None else f"this prompt was given by an agent ({house.by_agent})"
+    return Door(name=f"prompt:{event.agent}", is_user=house.by_agent is None, why=why)
 
 
 # ---------------------------------------------------------------- what was proposed

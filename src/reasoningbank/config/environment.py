@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from reasoningbank.config.repository import Project, find_project
@@ -133,23 +134,24 @@ def default_location() -> Location:
 
 def agent_mark() -> str | None:
     """The variable by which a coding agent says that it runs this process; None for a person or a script of theirs."""
-    return next((name for name in AGENT_MARKS if os.environ.get(name)), None)
+    return _mark_among(os.environ, by_hook=False)
 
 
-def agent_around(process: int | None = None) -> str | None:
+def agent_around(process: int | None = None, *, by_hook: bool = False) -> str | None:
     """The mark of a coding agent on a process, this one unless another is named, or on one that it descends from.
 
     Where the system tells of the processes above (Linux), taking the mark out of one command's environment does not
-    help. A process that is named and gone can no longer show that it had none.
+    help. A process that is named and gone can no longer show that it had none. `by_hook` passes over what a program
+    marks as its own hook, which is no shell of the agent.
     """
-    if process is None and (mark := agent_mark()) is not None:
+    if process is None and (mark := _mark_among(os.environ, by_hook=by_hook)) is not None:
         return mark
     above = os.getppid() if process is None else process
     for number in range(_MOST_ANCESTORS):
         if above <= 1:
             return None
         try:
-            variables = Path(f"{PROCESSES}/{above}/environ").read_bytes().split(b"\0")
+            lines = Path(f"{PROCESSES}/{above}/environ").read_bytes().decode("utf-8", "replace").split("\0")
             state = Path(f"{PROCESSES}/{above}/stat").read_text("utf-8", errors="replace")
             above = int(state.rpartition(")")[2].split()[1])
         except FileNotFoundError:
@@ -157,11 +159,21 @@ def agent_around(process: int | None = None) -> str | None:
         except (OSError, ValueError, IndexError):
             # Somebody else's process, such as the one that logged this user in.
             return None
-        named = {name for name, _, value in (variable.partition(b"=") for variable in variables) if value}
-        mark = next((name for name in AGENT_MARKS if name.encode() in named), None)
-        if mark is not None:
+        variables = {name: value for name, _, value in (line.partition("=") for line in lines)}
+        if (mark := _mark_among(variables, by_hook=by_hook)) is not None:
             return mark
     return None
+
+
+def _mark_among(variables: Mapping[str, str], *, by_hook: bool) -> str | None:
+    passed_over: tuple[str, ...] = ()
+    if by_hook:
+        # Claude Code marks its hooks as it does its agent's shells. Only this tells them apart, and in earlier versions
+        # the folder that it names to hooks alone.
+        said = variables.get("AI_AGENT")
+        if said.endswith("_harness") if said else "CLAUDE_PROJECT_DIR" in variables:
+            passed_over = ("CLAUDECODE", "AI_AGENT")
+    return next((name for name in AGENT_MARKS if variables.get(name) and name not in passed_over), None)
 
 
 def folder_named(variable: str) -> Path | None:
