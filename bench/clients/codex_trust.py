@@ -43,3 +43,4 @@ def ask(program: Path, around: Surroundings, method: str, params: dict[str, Any]
     finally:
         process.stdin.close()
         process.wait(PATIENCE_S)
+        process.stdout.close()
