@@ -44,3 +44,4 @@ def ask(program: Path, around: Surroundings, method: str, params: dict[str, Any]
         process.stdin.close()
         process.stdout.close()
         process.wait(PATIENCE_S)
+        process.stdout.close()

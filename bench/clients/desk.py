@@ -113,7 +113,10 @@ class Desk:
         (self.bank_path.parent / "config.toml").write_text("\n".join(lines) + "\n", "utf-8")
 
     def bank_command(self, *words: str) -> str:
-        return self.run(str(self._python), "-m", "reasoningbank", *words)
+        return self.run(*self.program(*words))
+
+    def program(self, *words: str) -> list[str]:
+        return [str(self._python), "-m", "reasoningbank", *words]
 
     @contextmanager
     def bank(self, namespace: str = NAMESPACE) -> Iterator[ReasoningBank]:

@@ -162,11 +162,19 @@ _COMMANDS: tuple[Callable[[Desk, Claim, Random], tuple[str, ...]], ...] = (
 
 
 def calls_the_hook(desk: Desk, claim: Claim, chance: Random) -> None:
-    """An agent's shell runs the hook with an event that it has made up."""
-    payload = json.dumps(desk.payload("UserPromptSubmit", claim.mark, prompt=claim.text))
-    desk.environment["CLAUDECODE"] = "1"
-    said = desk.hook_raw(payload.encode())
-    del desk.environment["CLAUDECODE"]
+    """An agent's shell runs the hook with events that it has made up: a prompt, an answer, a whole session."""
+    told = desk.transcript(claim.mark)
+    payload = desk.payload("UserPromptSubmit", claim.mark, prompt=chance.choice((claim.text, claim.text, "keep-rules")))
+    if chance.random() < 0.5:
+        told.says(claim.text)
+        for step in steps_of(claim):
+            told.runs(step.action, step.result, failed=not step.ok)
+        payload = desk.payload(chance.choice(("Stop", "SessionEnd")), claim.mark)
+    marks = {"CLAUDECODE": "1", "AI_AGENT": chance.choice(("", "claude-code_2-1-325_agent"))}
+    desk.environment |= marks
+    said = desk.hook_raw(json.dumps(payload).encode())
+    for name in marks:
+        del desk.environment[name]
     assert said.code == 0, said.err
 
 

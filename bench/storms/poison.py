@@ -230,6 +230,8 @@ def _outputs(bank: ReasoningBank, folder: Path, number: int, asked: str) -> Iter
         policy=policy_from("prompt=2000,session=20000"),
         namespace=NAMESPACE,
         now=bank.context.clock(),
+        by_agent=None,
+        variables={},
         starts_reader=False,
     )
     bash = {"tool_name": "Bash", "tool_input": {"command": asked}, "tool_use_id": "t1"}

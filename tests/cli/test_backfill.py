@@ -149,6 +149,7 @@ def test_what_hooks_have_captured_is_not_taken_twice(rb, user, repository):
             namespace="example.com/team/one",
             ended=True,
             at=1.0,
+            captured=True,
         )
         read_session(bank, place_of(location_of(None)), note, now=time.time())
         bank.distill()

@@ -25,6 +25,7 @@ SCENARIOS: dict[str, Scenario] = {
         learning.lookup_and_typo_not_taught,
         learning.thanks_reach_the_lesson,
         learning.users_rules_stand,
+        learning.forged_prompt_sets_no_rule,
         learning.subagent_learned_from,
         sessions.speaks_again_after_compaction,
         sessions.private_stays_private,

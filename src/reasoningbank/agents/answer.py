@@ -349,8 +349,12 @@ def _put_in_force(event: Event, house: House, spaces: Spaces) -> None:
 
 
 def _write_down(event: Event, house: House) -> Event:
-    """Write the session down as it happens; the event then names that as its transcript."""
-    path = place_of(house.location).heard(event.agent, event.session)
+    """Write the session down as it happens; the event then names that as its transcript.
+
+    What an agent tells our hook does not come to what its program told: it is written down elsewhere.
+    """
+    session = f"{event.session}/{house.by_agent}" if house.by_agent else event.session
+    path = place_of(house.location).heard(event.agent, session)
     if event.kind in _TOLD_OF:
         from reasoningbank.agents.event_transcript import write_down
         from reasoningbank.guard.secrets import Scrubber
@@ -372,5 +376,5 @@ def _capture(event: Event, house: House, spaces: Spaces) -> None:
         from reasoningbank.agents.session_log import forget
 
         forget(_session_log(event, house))
-    leave_note(place, event, spaces.own, house.now)
+    leave_note(place, event, spaces.own, house.now, captured=house.by_agent is None)
     start_reader(place, house.location)

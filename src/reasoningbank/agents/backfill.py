@@ -114,9 +114,10 @@ def _keep_tasks(bank: ReasoningBank | None, place: StateDir, transcript: Transcr
         # One that was written a moment ago may go on.
         ended=now - transcripts.changed_at(transcript.path) > IDLE_S,
         at=now,
+        captured=False,
     )
     before = bank.context.store.head()
-    told = read_session(bank, place, note, now=now, eager=False, captured=False)
+    told = read_session(bank, place, note, now=now, eager=False)
     return told if bank.context.store.head() != before else 0
 
 

@@ -29,11 +29,13 @@ class CaptureNote:
     ended: bool
     """The session is over: its last task will not go on."""
     at: float
+    captured: bool
+    """A hook that no agent called left it, while the session happened."""
     parent: str | None = None
     """Of a subagent's run: the transcript of the session that started it."""
 
 
-def leave_note(place: StateDir, event: Event, namespace: str, now: float) -> None:
+def leave_note(place: StateDir, event: Event, namespace: str, now: float, *, captured: bool = True) -> None:
     note = {
         "agent": event.agent,
         "session": event.session,
@@ -41,6 +43,7 @@ def leave_note(place: StateDir, event: Event, namespace: str, now: float) -> Non
         "namespace": namespace,
         "ended": event.kind in (SESSION_END, SUBAGENT_STOP),
         "at": now,
+        "captured": captured,
         "parent": event.parent_transcript,
     }
     # A session that begins has nothing to lose yet.
@@ -79,6 +82,7 @@ def note_in(path: Path) -> CaptureNote | None:
             namespace=str(told["namespace"]),
             ended=bool(told["ended"]),
             at=float(told["at"]),
+            captured=told.get("captured") is True,
             parent=str(told["parent"]) if told.get("parent") else None,
         )
     except (OSError, ValueError, TypeError, KeyError):

@@ -22,24 +22,21 @@ from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import InvalidInput
 
 
-def read_session(
-    bank: Bank, place: StateDir, note: CaptureNote, *, now: float, eager: bool | None = None, captured: bool = True
-) -> int:
+def read_session(bank: Bank, place: StateDir, note: CaptureNote, *, now: float, eager: bool | None = None) -> int:
     """Keep what a session's transcripts tell since they were last read; says how many tasks that were.
 
-    `eager` queues a task before it is over, by default where distilling costs nothing. `captured` are notes that hooks
-    left while it happened.
+    `eager` queues a task before it is over, by default where distilling costs nothing.
     """
     if note.transcript is None:
         return 0
     eager = not bank.learning.patient if eager is None else eager
-    told = _read_run(bank, place, note, now=now, eager=eager, captured=captured)
+    told = _read_run(bank, place, note, now=now, eager=eager)
     for path in subagent_transcripts(Path(note.transcript)) if note.parent is None else ():
         run = replace(note, session=f"{note.session}/{path.stem}", transcript=str(path), parent=note.transcript)
         # One that ended by itself is not opened again by the session that goes on around it.
         with suppress(OSError, InvalidInput):
             if note.ended or not _is_over(place, run, path):
-                told += _read_run(bank, place, run, now=now, eager=eager, captured=captured)
+                told += _read_run(bank, place, run, now=now, eager=eager)
     return told
 
 
@@ -48,7 +45,7 @@ def _is_over(place: StateDir, run: CaptureNote, path: Path) -> bool:
     return state.get("open") is False and float(state.get("at", 0.0)) >= path.stat().st_mtime
 
 
-def _read_run(bank: Bank, place: StateDir, note: CaptureNote, *, now: float, eager: bool, captured: bool) -> int:
+def _read_run(bank: Bank, place: StateDir, note: CaptureNote, *, now: float, eager: bool) -> int:
     assert note.transcript is not None
     cursor_file = place.cursor(note.agent, note.session)
     read = read_transcript(
@@ -68,7 +65,7 @@ def _read_run(bank: Bank, place: StateDir, note: CaptureNote, *, now: float, eag
             continue
         # One task that cannot be kept costs itself and not the others.
         with suppress(InvalidInput):
-            kept = session_writer.keep(context, task, eager=eager, captured=captured)
+            kept = session_writer.keep(context, task, eager=eager, captured=note.captured)
             over = note.ended or task.next_words is not None
             session_writer.charge(context, kept, shown, over=over)
             if over:
@@ -80,6 +77,7 @@ def _read_run(bank: Bank, place: StateDir, note: CaptureNote, *, now: float, eag
         "transcript": note.transcript,
         "namespace": note.namespace,
         "parent": note.parent,
+        "captured": note.captured,
         "open": bool(read.tasks) and not note.ended,
         "at": now,
     }

@@ -156,6 +156,7 @@ def _idle(place: StateDir, now: float) -> list[CaptureNote]:
                         namespace=str(told["namespace"]),
                         ended=True,
                         at=now,
+                        captured=told.get("captured") is True,
                         parent=str(told["parent"]) if told.get("parent") else None,
                     )
                 )

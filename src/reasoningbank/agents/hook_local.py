@@ -7,12 +7,13 @@ import time
 from typing import TYPE_CHECKING
 
 from reasoningbank.agents.answer import answer_event
+from reasoningbank.agents.hosts import host_named
 from reasoningbank.agents.house import House
 from reasoningbank.agents.output import output_line
 from reasoningbank.agents.payload import event_from
 from reasoningbank.agents.policy import policy_from
 from reasoningbank.agents.session_log import Delivery
-from reasoningbank.config.environment import agent_variables
+from reasoningbank.config.environment import agent_around, agent_variables
 
 if TYPE_CHECKING:
     from reasoningbank.bank.bank import Bank
@@ -49,13 +50,15 @@ def answer(
             banks.append(bank)
         return banks[0] if banks else None
 
+    variables = agent_variables()
     house = House(
         location=location,
         bank=open_bank,
         policy=policy_from(hooks),
         namespace=namespace,
         now=time.time(),
-        variables=agent_variables(),
+        by_agent=agent_around(None, variables, host_named(event.agent).own_marks),
+        variables=variables,
         delivery=delivery,
     )
     try:

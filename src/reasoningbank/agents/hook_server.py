@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank.agents.state_dir import make_room, place_of
+from reasoningbank.config.environment import agent_around
 
 if TYPE_CHECKING:
     from reasoningbank.agents.house import House
@@ -90,6 +91,7 @@ class HookServer:
 
     def _talk(self, connection: socket.socket, process: int) -> None:
         """Answer one event. A hook that has given up meanwhile leaves what was to be said to the session's next."""
+        from reasoningbank.agents.hosts import host_named
         from reasoningbank.agents.payload import event_from
         from reasoningbank.agents.session_log import Delivery
 
@@ -100,14 +102,18 @@ class HookServer:
         if event is None:
             _send(connection, {})
             return
+        # While the hook is there to be looked at: it may give up before it is answered.
+        by_agent = agent_around(process, _variables(asked), host_named(event.agent).own_marks)
         if self._bank is None or (event.kind in NEED_THE_INDEX and not self._loaded):
             self.load()
             self._tried.wait(LONGEST_LOADING_S)
         delivery = Delivery(str(asked.get("turn") or ""))
-        if not _send(connection, self._answer(event, asked, delivery, process)):
+        if not _send(connection, self._answer(event, asked, delivery, by_agent)):
             delivery.drop()
 
-    def _answer(self, event: Event, asked: Mapping[str, Any], delivery: Delivery, process: int) -> dict[str, Any]:
+    def _answer(
+        self, event: Event, asked: Mapping[str, Any], delivery: Delivery, by_agent: str | None
+    ) -> dict[str, Any]:
         """`log` is where the hook notes that it has printed what was said: only it can know."""
         from reasoningbank.agents.answer import answer_event
         from reasoningbank.agents.events import SESSION_START
@@ -120,7 +126,7 @@ class HookServer:
         house = House(
             location=self._location,
             bank=lambda **_: self._bank,
-            process=process,
+            by_agent=by_agent,
             variables=_variables(asked),
             policy=policy_from(str(asked.get("hooks") or "")),
             namespace=asked.get("namespace") or None,

@@ -26,10 +26,10 @@ class House:
     namespace: str | None
     """Instead of the repository's identity."""
     now: float
+    by_agent: str | None
+    """The mark of a coding agent whose shell called the hook; None where the agent's own program did."""
     starts_reader: bool = True
     """Whether a process may be started from here; a server leaves that to the hooks."""
-    process: int | None = None
-    """The process of the hook; None is this one."""
     variables: Mapping[str, str]
     """What the process of the hook has in its environment of `core.agent_marks`, or more."""
     delivery: Delivery | None = None

@@ -17,7 +17,6 @@ from reasoningbank.agents.events import FORGETFUL, SESSION_START
 from reasoningbank.agents.hosts import host_named
 from reasoningbank.agents.output import output_line
 from reasoningbank.agents.state_dir import StateDir, make_room, place_of, write_whole
-from reasoningbank.config.environment import agent_around
 from reasoningbank.core.errors import BankError
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import USER_NAMESPACE, Rule, RuleState
@@ -78,10 +77,8 @@ def hear_rules(event: Event, house: House, spaces: Spaces) -> tuple[list[str], s
 
 def _door(event: Event, house: House) -> Door:
     """Of a prompt. Whoever runs an agent inside of another one, or where nobody sits, types nothing."""
-    host = host_named(event.agent)
-    by_agent = agent_around(house.process, house.variables, host.own_marks)
-    why = f"this prompt was given by an agent ({by_agent})" if by_agent else ""
-    why = why or host.unattended(event.transcript, house.variables)
+    why = f"this prompt was given by an agent ({house.by_agent})" if house.by_agent else ""
+    why = why or host_named(event.agent).unattended(event.transcript, house.variables)
     return Door(name=f"prompt:{event.agent}", is_user=not why, why=why)
 
 

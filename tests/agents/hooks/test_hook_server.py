@@ -20,6 +20,7 @@ from reasoningbank.agents.hook_listener import serve_hooks
 from reasoningbank.agents.hook_server import HookServer
 from reasoningbank.bank.bank import Bank
 from reasoningbank.config import locate
+from reasoningbank.config.environment import agent_around
 from reasoningbank.core.errors import StoreError
 from tests.agents.hooks.conftest import PATIENCE_S, until
 
@@ -136,6 +137,38 @@ def test_while_a_server_loads_a_hook_waits_for_it(desktop) -> None:
         until(desktop.sockets)
         assert "uv run pytest" in desktop.ask("UserPromptSubmit", "s1", prompt=PROMPT)["said"]
         assert "uv run pytest" in desktop.spawn("UserPromptSubmit", "s2", prompt=PROMPT).context
+
+
+_GIVES_UP = """
+import socket, sys
+with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+    connection.connect(sys.argv[1])
+    connection.sendall(sys.stdin.buffer.read())
+    connection.recv(1000)
+"""
+
+
+@pytest.mark.skipif(agent_around() is not None, reason="an agent runs these tests: nobody types in its processes")
+def test_what_the_user_types_counts_also_where_the_hook_gives_up_before_the_server_has_loaded(desktop) -> None:
+    raw = json.dumps(desktop.payload("UserPromptSubmit", prompt="Never push to main.")).encode()
+    head = {"agent": "claude-code", "event": None, "namespace": None, "hooks": "", "cwd": "/", "size": len(raw)}
+    gone = threading.Event()
+    with desktop.bank() as bank:
+
+        def open_bank() -> Bank:
+            assert gone.wait(PATIENCE_S)
+            return bank
+
+        server = HookServer(locate(desktop.bank_path), open_bank=open_bank)
+        try:
+            command = [sys.executable, "-c", _GIVES_UP, str(desktop.place.folder / desktop.sockets()[0])]
+            subprocess.run(command, input=json.dumps(head).encode() + b"\n" + raw, timeout=PATIENCE_S, check=True)
+            gone.set()
+            until(lambda: bank.rules.in_force() or bank.rules.proposed())
+            assert [rule.text for rule in bank.rules.in_force()] == ["Never push to main."]
+        finally:
+            gone.set()
+            server.close()
 
 
 def test_a_server_that_cannot_open_the_bank_leaves_the_hook_to_itself(desktop) -> None:

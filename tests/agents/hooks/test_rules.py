@@ -222,6 +222,27 @@ def test_a_prompt_that_an_agent_gives_to_another_one_is_proposed_and_decides_not
     assert in_force(desktop) == []
 
 
+HOOK_OF_CLAUDE_CODE = {"CLAUDECODE": "1", "AI_AGENT": "claude-code_2-1-325_harness", "CLAUDE_PROJECT_DIR": "/work"}
+"""As version 2.1.325 starts it; in the shells of its agent the second ends with `_agent`."""
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_hook_that_its_program_marks_like_a_shell_hears_the_user(desktop, monkeypatch, earlier):
+    for name, value in HOOK_OF_CLAUDE_CODE.items():
+        if not (earlier and name == "AI_AGENT"):
+            monkeypatch.setenv(name, value)
+    desktop.types("Never push to main.")
+    assert in_force(desktop) == ["Never push to main."]
+
+
+@pytest.mark.parametrize("mark", [{"AI_AGENT": "claude-code_2-1-325_agent"}, {"CODEX_THREAD_ID": "7"}])
+def test_a_hook_around_which_there_is_an_agents_shell_does_not(desktop, monkeypatch, mark):
+    for name, value in {**HOOK_OF_CLAUDE_CODE, **mark}.items():
+        monkeypatch.setenv(name, value)
+    desktop.types("Never push to main.")
+    assert in_force(desktop) == []
+
+
 def test_a_hook_that_an_agent_calls_under_its_own_name_is_proposed(desktop, monkeypatch):
     """In the shell of OpenCode, which marks it; the plugin takes the mark off the hooks that it calls."""
     monkeypatch.setenv("OPENCODE", "1")

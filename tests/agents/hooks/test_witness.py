@@ -329,3 +329,37 @@ def test_a_role_in_somebodys_session_is_not_told_as_the_users_rule(desktop) -> N
     assert "role of the user" in wish.description
     assert "set a rule" not in wish.description
     assert "Never run make. (an agent's note, not yet tried)" in told_at_start(desktop)
+
+
+def test_a_session_of_which_an_agents_shell_tells_our_hook_is_no_witness(desktop, monkeypatch) -> None:
+    monkeypatch.setenv("CLAUDECODE", "1")
+    hear(desktop)
+    monkeypatch.delenv("CLAUDECODE")
+    with desktop.bank() as bank:
+        assert [session.origin for session in bank.sessions()] == ["agent"]
+    assert "worked once" not in told_at_start(desktop)
+    assert not attempt(desktop).refusal
+    hear(desktop, "s2")
+    assert attempt(desktop).refusal, "what the hooks of the program itself captured is one"
+
+
+def test_what_an_agents_shell_tells_of_a_session_is_not_written_down_with_what_its_program_tells(
+    desktop, monkeypatch
+) -> None:
+    """Where the hooks write sessions down, since the program keeps no transcript that they could read."""
+
+    def runs(command: str, result: str) -> None:
+        done = {"tool_name": "bash", "tool_input": {"command": command}, "tool_response": result}
+        desktop.hook("PostToolUse", agent="opencode", **done, tool_use_id=f"toolu_{command}")
+
+    desktop.types("Please run the unit tests of the parser", agent="opencode")
+    runs("ls", "parser.py")
+    monkeypatch.setenv("OPENCODE", "1")
+    runs(WORKING, "12 passed")
+    monkeypatch.delenv("OPENCODE")
+    desktop.hook("Stop", agent="opencode")
+    desktop.read()
+    with desktop.bank() as bank:
+        (session,) = bank.sessions()
+        assert session.origin == "hook:opencode"
+        assert [step.action for step in bank.trajectory(session.id)[1]] == ["ls"]

@@ -7,7 +7,7 @@ transcripts needs is imported inside the method that needs it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from reasoningbank.agents.events import BEFORE_TOOL, EVENTS, SESSION_START, TAKE_CONTEXT
