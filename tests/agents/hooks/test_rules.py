@@ -143,7 +143,7 @@ def test_what_is_not_plainly_the_users_is_shown_to_the_person_once_and_to_the_mo
     assert said.context == ""
     assert said.json["systemMessage"].splitlines() == [
         "ReasoningBank heard 1 rule and does not count it until you say so:",
-        "1. Always use tabs in new files.",
+        "1. You should always use tabs in new files.",
         "Say keep-rules or drop-rules (or keep-rules 1) here, or run `reasoningbank rules` in a terminal.",
     ]
     assert start(desktop, "later").out == ""

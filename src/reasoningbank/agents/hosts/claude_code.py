@@ -32,8 +32,11 @@ class ClaudeCode(Host):
     title = "Claude Code"
 
     def own_marks(self, environment: Mapping[str, str]) -> Collection[str]:
-        # What it runs for itself, hooks among them, is marked as what it runs for the model is, but for this ending.
-        return ("CLAUDECODE", "AI_AGENT") if environment.get("AI_AGENT", "").endswith("_harness") else ()
+        # What it runs for itself, hooks among them, is marked as what it runs for the model is, but for this ending; in
+        # earlier versions only hooks are told this folder.
+        mark = environment.get("AI_AGENT")
+        is_own = mark.endswith("_harness") if mark else "CLAUDE_PROJECT_DIR" in environment
+        return ("CLAUDECODE", "AI_AGENT") if is_own else ()
 
     def unattended(self, transcript: str | None, environment: Mapping[str, str]) -> str:
         del transcript

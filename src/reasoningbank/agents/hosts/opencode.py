@@ -7,7 +7,7 @@ down what they hear.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank.agents.events import AFTER_FAILURE, AFTER_TOOL, PROMPT, SESSION_START
@@ -29,10 +29,6 @@ class OpenCode(Host):
     transcripts_tell_results = False
     can_ask = False
     reads_context_at = (SESSION_START, PROMPT, AFTER_TOOL, AFTER_FAILURE)
-
-    def own_marks(self, environment: Mapping[str, str]) -> Collection[str]:
-        del environment
-        return ("OPENCODE", "AGENT")
 
     def withheld_prompt(self, reason: str) -> dict[str, Any]:
         # A plugin can only add to what the user typed.
