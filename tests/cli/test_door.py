@@ -212,11 +212,16 @@ def test_a_server_whose_address_cannot_be_written_ends_with_one_sentence():
 
 @posix
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_talk_that_nobody_can_hear_costs_no_data(memory):
-    words = '"$0" -m reasoningbank store other "Ask before a payment is sent again." 2> /dev/full'
-    done = subprocess.run(["sh", "-c", words, sys.executable], capture_output=True, text=True)
-    assert done.stdout.startswith("mem_")
-    assert done.returncode == 120  # as any Python program ends that could not write to its standard error
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("words", "data", "code"), [('store other "Ask before paying twice."', "mem_", 0), ("get other", "", 3)]
+)
+def test_talk_that_nobody_can_hear_changes_neither_the_data_nor_the_exit_code(memory, words, data, code, unbuffered):
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m reasoningbank {words} 2> /dev/full', sys.executable],
+        capture_output=True, text=True, env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout[:4]) == (code, data)
 
 
 @posix

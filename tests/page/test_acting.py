@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reasoningbank.serve import tokens
-from tests.page.conftest import Looker, new_token, sign_in
+from tests.page.conftest import Looker, new_token, sign_in, wait_until
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_what_somebody_says_moves_the_confidence(looker, memory):
     before = float(page.inner_text(".big"))
     confirm(page, "It did not…", "It did not help")
     page.get_by_text("somebody said so").wait_for()
-    assert float(page.inner_text(".big")) < before
+    wait_until(page, f"parseFloat(document.querySelector('.big').textContent) < {before}")
 
 
 def test_an_edit_is_shown_as_what_changed(looker, memory):
@@ -64,7 +64,7 @@ def test_what_is_forgotten_can_be_restored_and_what_is_erased_is_gone(looker, me
     confirm(page, "Erase…")
     page.wait_for_url("**/ui/search*")
     looker.open(f"memory/{memory}")
-    assert "There is no memory" in page.inner_text("main")
+    page.get_by_text("There is no memory").wait_for()
 
 
 def test_a_decision_about_trust_is_rehearsed_and_can_be_taken_back(looker, filled):
@@ -147,8 +147,8 @@ def test_two_tenants_see_their_own_and_nothing_else(chromium, filled):
         page.get_by_text(f"The secret of {tenant}").wait_for()
         assert page.get_by_text(f"The secret of {other}").count() == 0
         looker.open(f"memory/{names['memory0']}")
-        assert "There is no memory" in page.inner_text("main")
-        assert page.get_by_text("reading only").is_visible()
+        page.get_by_text("There is no memory").wait_for()
+        page.get_by_text("reading only").wait_for()
         looker.close()
 
 

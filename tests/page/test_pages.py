@@ -81,6 +81,7 @@ def test_an_address_leads_back_to_what_was_seen(looker):
     page.goto(shared)
     page.wait_for_selector(".beside .hits .score")
     assert page.input_value("input[type=search]") == "content changed"
+    page.locator(".beside > section").nth(1).wait_for()
     assert page.locator(".beside > section").count() == 2
 
 
@@ -103,12 +104,12 @@ def test_a_slash_leads_to_the_search_and_the_first_tab_to_the_contents(looker):
 
 def test_a_newcomer_is_told_what_to_do(looker):
     page = looker.open("search?ns=nothing-here")
-    assert page.locator(".nothing").is_visible()
+    page.locator(".nothing").wait_for()
 
 
 def test_a_memory_that_is_not_there_is_said_not_to_be(looker):
     page = looker.open("memory/mem_nothing")
-    assert "There is no memory" in page.inner_text("main")
+    page.get_by_text("There is no memory").wait_for()
 
 
 def test_the_link_of_ui_opens_once(chromium, tmp_path):
@@ -123,7 +124,7 @@ def test_the_link_of_ui_opens_once(chromium, tmp_path):
         second = Looker(chromium, looker.address)
         second.page.goto(link)
         second.page.wait_for_selector("#token")
-        assert "opened before" in second.page.inner_text("main")
+        second.page.get_by_text("opened before").wait_for()
         second.close()
         looker.close()
 

@@ -39,8 +39,8 @@ def test_peers_are_shown_with_how_far_they_are_and_what_they_may(anna):
     row = page.locator("tbody tr", has_text="ben <b>").filter(has_text="connected")
     rights = page.locator("tbody tr", has_text="given by us").filter(has_text="ben <b>")
     rights.get_by_text("3 of 3 records").wait_for()
-    assert page.locator("tbody tr", has_text="given to us").count() == 1
-    assert page.locator("tbody tr", has_text="away").filter(has_text="office").count() == 1
+    page.locator("tbody tr", has_text="given to us").wait_for()
+    page.locator("tbody tr", has_text="away").filter(has_text="office").wait_for()
     page.get_by_text("Nobody here knows this author").wait_for()
     row.get_by_role("link", name="its memories").click()
     page.get_by_text("Retry idempotent requests only").wait_for()
@@ -62,8 +62,9 @@ def test_a_peer_is_revoked_after_a_question_and_what_came_of_it_is_hidden(anna):
     page = _open(anna)
     page.get_by_role("button", name="Revoke ben <b>", exact=True).click()
     dialog = page.locator("dialog")
-    assert "everything that came from it is held back" in dialog.inner_text()
+    dialog.get_by_text("everything that came from it is held back").wait_for()
     dialog.get_by_role("button", name="Cancel").click()
+    page.get_by_text("in force").nth(2).wait_for()
     assert page.get_by_text("in force").count() == 3
     page.get_by_role("button", name="Revoke ben <b>", exact=True).click()
     dialog.get_by_role("button", name="Revoke", exact=True).click()
@@ -75,4 +76,4 @@ def test_a_bank_that_is_not_on_the_bus_has_no_page_of_peers_in_its_list(looker):
     page = looker.open("")
     assert page.get_by_role("link", name="Peers").count() == 0
     looker.open("peers")
-    assert "is not on the bus" in page.inner_text("main")
+    page.get_by_text("is not on the bus").wait_for()

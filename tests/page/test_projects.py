@@ -42,7 +42,7 @@ def given_up(filled) -> str:
 def test_a_project_without_memories_says_so_and_leads_to_those_that_have_some(looker):
     page = looker.open("?ns=brand-new")
     page.get_by_role("heading", name="Nothing learned yet in brand-new").wait_for()
-    assert "reasoningbank install" in page.inner_text("main")
+    page.locator("main", has_text="reasoningbank install").wait_for()
     page.locator(".elsewhere").get_by_role("link", name=NAMESPACE, exact=True).click()
     page.locator("h1", has_text=NAMESPACE).wait_for()
 
@@ -61,7 +61,7 @@ def test_what_is_counted_over_the_whole_bank_is_said_to_be(looker, filled):
     filled[1].record(title="Of another project", content="c", namespace="second")
     page = looker.open("?ns=second")
     page.get_by_text("in the whole bank, with").wait_for()
-    assert page.inner_text(".facts").startswith("1 memory here, of ")
+    page.locator(".facts", has_text="1 memory here, of ").wait_for()
 
 
 def test_a_project_that_comes_to_be_elsewhere_can_be_chosen(looker, filled):
@@ -76,7 +76,7 @@ def test_the_figures_of_the_queue_are_those_of_the_list_below_them(looker, given
     page.get_by_role("link", name="failed 1", exact=True).click()
     page.get_by_text("the model is not at home").wait_for()
     page = looker.open("queue?ns=nobodys")
-    assert page.get_by_role("link", name="failed", exact=True).is_visible()
+    page.get_by_role("link", name="failed", exact=True).wait_for()
 
 
 def test_a_session_that_was_given_up_is_not_said_to_wait(looker, given_up):

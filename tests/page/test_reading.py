@@ -44,6 +44,7 @@ def test_leaving_a_tag_keeps_the_two_profiles(looker, titled):
     page = looker.open(f"search?ns={titled}&q=log&tag=logs&profile=boosted&beside=semantic")
     page.locator(".filter").get_by_role("link", name="all").click()
     page.wait_for_selector(".filter", state="detached")
+    page.locator(".beside > section h2").first.wait_for()
     assert page.locator(".beside > section h2").all_inner_texts()[0].startswith("boosted")
 
 
@@ -57,6 +58,7 @@ def test_on_a_phone_no_word_of_a_choice_is_torn_and_every_page_can_be_reached(lo
     page.get_by_role("button", name="Dismiss").first.wait_for()
     assert max(page.eval_on_selector_all(".plainrows li > button", f"all => all.map({LINES})")) < 2
     page = looker.open("queue")
+    page.locator(".choice a").first.wait_for()
     assert max(page.eval_on_selector_all(".choice a", f"all => all.map({LINES})")) < 2
     nav = page.locator("nav")
     assert nav.evaluate("element => element.scrollWidth <= element.clientWidth")

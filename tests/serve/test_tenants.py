@@ -154,8 +154,9 @@ def bank(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tenants(bank):
-    # Without workers: what is asked twice must be the same twice. Tenants distil by asking for it.
-    with served(bank, limits=Limits(requests_per_s=0), staffing=Staffing(workers=0)) as api:
+    # Without workers: what is asked twice must be the same twice. Tenants distil by asking for it. Each keeps its one
+    # connection, however long a slow machine takes until it is that tenant's turn again.
+    with served(bank, limits=Limits(requests_per_s=0, idle_s=3600.0), staffing=Staffing(workers=0)) as api:
         made = [Tenant(n, api.port, new_token(bank, f"tenant-{n:02}", "admin")) for n in range(TENANTS)]
         rng = random.Random(11)
         for tenant in made:

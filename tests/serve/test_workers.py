@@ -13,6 +13,7 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import BankBusy, LLMUnavailable
 from reasoningbank.core.learning import Episode
+from reasoningbank.learn.worker import Attempt
 from reasoningbank.serve.workers import Staffing, Workers
 from tests.learn.conftest import Distiller, a_lesson
 from tests.serve.conftest import Api, new_token, served
@@ -49,9 +50,9 @@ def test_a_session_that_ends_is_learned_from_without_anybody_asking(api):
     until(lambda: jobs(api) == {"done": 1})
     [hit, *_] = api.search("missing header foo.h")["memories"]
     assert "libfoo-dev" in hit["content"]
-    text = api("GET", "/metrics").body.decode()
-    assert 'reasoningbank_jobs_total{end="done"} 1' in text
-    assert "reasoningbank_jobs_waiting 0" in text
+    # Counted by the crew, a moment after the job is done.
+    until(lambda: 'reasoningbank_jobs_total{end="done"} 1' in api("GET", "/metrics").body.decode())
+    assert "reasoningbank_jobs_waiting 0" in api("GET", "/metrics").body.decode()
 
 
 def test_more_tenants_than_crews_are_all_served(bank):
@@ -80,6 +81,24 @@ def test_a_server_at_rest_consolidates_when_that_is_due(bank):
         end_session(api, task="build the server")
         until(lambda: jobs(api) == {"done": 2})
     assert len(bank.upkeep.runs()) == 1
+
+
+def test_a_crew_whose_last_job_is_done_consolidates_before_it_ends(bank):
+    class LooksAtOnce(Workers):
+        """Looks for jobs at the very moment at which the last one has ended."""
+
+        def _note(self, attempt: Attempt) -> None:
+            super()._note(attempt)
+            self._look()
+
+    say_one_thing_twice(bank)
+    bank.end_session(bank.start_session("build the client").id, "success")
+    staffing = Staffing(workers=1, consolidates=True)
+    workers = LooksAtOnce(bank.context.store, lambda _: bank, staffing, make_way=lambda _: None)
+    workers._look()
+    [turn] = workers._turns.values()
+    turn.thread.join(300)
+    assert (workers.ends, len(bank.upkeep.runs())) == ({"done": 1}, 1)
 
 
 def test_a_server_that_was_asked_not_to_leaves_memories_as_they_are(bank):

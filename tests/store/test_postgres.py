@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -126,6 +126,12 @@ def test_a_commit_of_another_wakes_whoever_listens(store, postgres_url) -> None:
             assert woken.wait(PATIENCE_S)
             assert store.head() == number
     other.close()
+
+
+def test_a_connection_on_which_no_commit_was_told_of_in_time_is_kept(postgres_url) -> None:
+    with closing(connections.connect(parse_address(parse_location(postgres_url, "/nowhere")))) as connection:
+        assert list(connection.notifies(timeout=0.01)) == []
+        assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
 def test_several_processes_lose_nothing_and_repeat_no_number(store, postgres_url, child, finished) -> None:

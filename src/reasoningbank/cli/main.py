@@ -35,6 +35,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     code = _run_guarded(sys.argv[1:])
     gc.freeze()
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    except OSError:
+        # Talk that nobody could take. Its buffer would fail again at the end of the interpreter, which then ends with
+        # 120: a caller must not read from lost talk that the command failed, or why.
+        _abandon(sys.stderr)
     return code
 
 

@@ -30,7 +30,8 @@ installed as `rbank`.
 
 Data goes to standard output and talk to standard error, so `id=$({PROGRAM} store KEY VALUE)` holds an id and
 nothing else. A bank that was named and is not there is an error, except for commands that store something:
-they make it. A memory is named by its id everywhere, or by its key within the namespace.
+they make it. A memory is named by its id everywhere, or by its key within the namespace. Data that cannot be
+written is an error; talk that cannot (a full disk, a reader that left) changes neither what is done nor the exit code.
 """
 
 

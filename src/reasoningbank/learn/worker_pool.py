@@ -78,7 +78,7 @@ def beating(context: BankContext, claimed: queue.Claimed) -> Iterator[None]:
 
 
 class Crew:
-    """Worker pool of one tenant: `run` it once. `stop` may be called from any thread or signal handler."""
+    """Worker pool of one tenant: `run` it once. It is told to end from any thread or signal handler."""
 
     def __init__(
         self,
@@ -111,6 +111,7 @@ class Crew:
         self._proven = False
         """It has brought a job to its end."""
         self._stopping = threading.Event()
+        self._leaving = threading.Event()
         self._pause_s = 0.0
         self._resume_at = 0.0
         self._beaten_at = 0.0
@@ -121,6 +122,11 @@ class Crew:
 
     def stop(self) -> None:
         self._stopping.set()
+        self._leaving.set()
+
+    def leave_when_idle(self) -> None:
+        """End a watch once nothing is left to do: the last attempt is noted, and what is done when idle is done."""
+        self._leaving.set()
 
     def run(self) -> list[Attempt]:
         """Until nothing is due (or, on watch, until it is stopped); gives back how each attempt ended."""
@@ -136,6 +142,8 @@ class Crew:
                     if not self._shift.watch or self._is_full():
                         break
                     self._rest()
+                    if self._leaving.is_set():
+                        break
                 self._collect()
                 self._beat()
         finally:
@@ -149,7 +157,7 @@ class Crew:
         if self._when_idle is not None and now - self._idle_at >= IDLE_EVERY_S:
             self._idle_at = now
             self._when_idle()
-        self._stopping.wait(POLL_S)
+        self._leaving.wait(POLL_S)
 
     # ------------------------------------------------------------ claiming
 

@@ -161,7 +161,9 @@ class Workers:
         wanting = [tenant for tenant in longest_unserved if tenant not in self._turns and tenant not in paused]
         for tenant, turn in self._turns.items():
             self._served_at[tenant] = now
-            if tenant not in having or (wanting and now - turn.began_at >= self._staffing.turn_s):
+            if tenant not in having:
+                turn.crew.leave_when_idle()
+            elif wanting and now - turn.began_at >= self._staffing.turn_s:
                 turn.crew.stop()
         for tenant in wanting[: max(0, self._staffing.tenants - len(self._turns))]:
             self._begin(tenant, now)

@@ -108,12 +108,14 @@ class TimedConnection(psycopg.Connection[Any]):
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         if self.made_in not in (0, os.getpid()):
             raise psycopg.InterfaceError("the connection belongs to the process that forked this one")
-        within_s = self.answers_within_s if timeout is None else timeout
+        if timeout is not None:
+            # psycopg's own bound, of a wait for notifications: when none came the connection is as good as before.
+            return super().wait(gen, interval, timeout)
         try:
-            return super().wait(gen, interval, within_s)
+            return super().wait(gen, interval, self.answers_within_s)
         except psycopg.errors._WaitTimeout as error:  # noqa: SLF001 - what psycopg raises here, and has no other name for
             self.pgconn.finish()
-            raise psycopg.OperationalError(f"timeout: no answer within {within_s:g} s") from error
+            raise psycopg.OperationalError(f"timeout: no answer within {self.answers_within_s:g} s") from error
 
 
 def _adapt(connection: TimedConnection) -> None:
