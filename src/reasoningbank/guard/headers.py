@@ -138,6 +138,9 @@ _COMMAND_PASSWORD = pattern(
     r"|ldap(?:search|add|modify)\b[^\n|;]{0,160}?[ \t]-w[ \t]{1,4}"
     r"|smbclient\b[^\n|;]{0,120}?[ \t]-U[ \t]{1,4}[^\s%]{1,64}%"
     r"|-pass(?:in|out)[ \t]{1,4}pass:"
+    r"|convertto-securestring[ \t]{1,4}(?:-string[ \t]{1,4})?(?=[\"'])"
+    r"|(?:requirepass|masterauth)[ \t]{1,4}"
+    r"|echo[ \t]{1,3}(?:-n[ \t]{1,3})?(?=[^\s|]{4,130}[ \t]{0,3}\|[^\n|]{0,160}-stdin)"
     r"|psexec\b[^\n|;]{0,120}?[ \t]-p[ \t]{1,4}"
     r"|snmp-server[ \t]{1,4}community[ \t]{1,4}(?=\S{2,64}[ \t]{1,4}r[ow]\b)"
     r"|enable[ \t]{1,4}(?:password|secret)[ \t]{1,4}(?:level[ \t]{1,4}\d{1,2}[ \t]{1,4})?(?:\d[ \t]{1,4})?"
@@ -154,7 +157,11 @@ _WORD_AND_NUMBER = pattern(r"(?!x+\d|your|my|example|sample|dummy)[a-z]{3,16}\d{
 
 
 def _command_password(text: str, lowered: str, position: int) -> Span | None:
-    if lowered[position] in "mdr" and lowered.find(" -", position, position + 180) < 0:
+    if (
+        lowered[position] in "mdr"
+        and lowered[position : position + 3] not in ("req", "mas")
+        and lowered.find(" -", position, position + 180) < 0
+    ):
         return None
     found = _COMMAND_PASSWORD.match(text, position)
     if found is None or found["value"].startswith("[SECRET:"):
@@ -164,8 +171,12 @@ def _command_password(text: str, lowered: str, position: int) -> Span | None:
         return None
     if found["before"] is not None and not _is_run(text, position, found["before"], found["value"]):
         return None
-    if found["value"].strip(".,;:").isalpha() and lowered.startswith(("e", "net use", "identified"), position):
-        # A sentence: a library identified by 'name', enable password input, `net use /user:jo` without end.
+    if found["value"].strip(".,;:").isalpha() and (
+        lowered.startswith(("enable", "net use", "requirepass", "masterauth"), position)
+        # A statement of a database is mostly in capitals; else it is a library identified by 'name'.
+        or text.startswith("identified", position)
+    ):
+        # A sentence: enable password input, `net use /user:jo` without end.
         return None
     return Span(found.start("value"), found.end("value"), "password")
 
@@ -179,7 +190,7 @@ def _is_run(text: str, position: int, before: str, value: str) -> bool:
 
 
 _HANDED_OVER = pattern(
-    r"""(?:credentials?|auth|login|directoryentry)(?:\]?::new)?[ \t]{0,2}[=:]?[ \t]{0,2}\(\s{0,20}
+    r"""(?:credentials?|auth|login|directoryentry|userpassword)(?:\]?::new)?[ \t]{0,2}[=:]?[ \t]{0,2}\(\s{0,20}
         (?P<quote>["'])[^"'\n]{1,100}(?P=quote)\s{0,20},\s{0,40}
         (?:(?P=quote)[^"'\n]{1,100}(?P=quote)\s{0,20},\s{0,40}(?=["'][^"'\n]{1,64}["']\s{0,20}[,)]))?
         (?P=quote)(?P<value>[^"'\s]{6,64})(?P=quote)\s{0,20}[,)]""",
@@ -224,6 +235,11 @@ _SEARCHES: tuple[tuple[str, tuple[tuple[str, _Search, int], ...]], ...] = (
     ("sshpass", (("sshpass", _command_password, 1),)),
     ("htpasswd", (("htpasswd", _command_password, 1),)),
     ("psexec", (("psexec", _command_password, 1),)),
+    ("convertto-securestring", (("convertto-securestring", _command_password, 1),)),
+    ("requirepass", (("requirepass", _command_password, 1),)),
+    ("masterauth", (("masterauth", _command_password, 1),)),
+    ("--password-stdin", (("echo ", _command_password, 3),)),
+    ("userpassword(", (("userpassword(", _handed_over, 1),)),
     ("snmp-server", (("snmp-server", _command_password, 1),)),
     ("enable ", (("enable password", _command_password, 1), ("enable secret", _command_password, 1))),
     ("credential", (("credential", _handed_over, 1),)),

@@ -53,6 +53,7 @@ _OPERATOR = pattern(
         [ \t]{0,20}(?:[>|][-+]?\s{1,20})?
       | >\s{0,40}(?:\{(?:[\w.-]{1,40}[ ]{1,3}){0,3})?          # <password>…, <secret>{vendor AQAAABAAA …}
       | ["']\)[ \t]{1,3}(?:or|\|\||\?\?)[ \t]{1,3}(?=["'])      # environ.get("PASSWORD") or "…"
+      | [ \t]{1,3}(?:\|\||\?\?)[ \t]{1,3}(?=["'`])              # env.PASSWORD || "…"
       | [ \t]{0,2}\([ \t]{0,4}                                # setPassword("…")
       | [ \t]{1,3}(?:is|was|are|to|of)[ \t:]{1,3}              # the password is …
       | [ \t]{1,3}(?:for|of)[ \t][^\n=:,;]{1,40}?(?:[ \t](?:is|=)|:)[ \t:]{1,3}    # the password for user 'jo' is …

@@ -47,7 +47,7 @@ RULES: tuple[SecretRule, ...] = (
     ),
     SecretRule("cloudflare-origin-key", ("v1.0-",), rf"v1\.0-{_HEX}{{24}}-{_HEX}{{146}}"),
     SecretRule("cloudflare-token", ("cfut_", "cfat_", "cfk_"), r"cf(?:ut|at|k)_[A-Za-z0-9]{32,}", True),
-    SecretRule("netlify-token", ("nfp_",), r"nfp_[A-Za-z0-9]{36,}"),
+    SecretRule("netlify-token", ("nfp_", "nfc_", "nfo_", "nfb_", "nfu_"), r"nf[pcobu]_[A-Za-z0-9]{36,}", True),
     SecretRule(
         "vercel-token",
         ("vcp_", "vck_", "vca_", "vci_", "vcr_", "vercel_blob_rw_"),
@@ -59,10 +59,10 @@ RULES: tuple[SecretRule, ...] = (
     SecretRule("tailscale-key", ("tskey-",), rf"tskey-(?:[a-z]+-)?{_W}{{20,}}"),
     SecretRule("scaleway-key", ("SCW",), r"SCW[A-Z0-9]{17}(?![A-Za-z0-9])", True),
     # ------------------------------------------------------------ git hosts and package registries
-    SecretRule("github-pat", ("ghp_",), r"ghp_[A-Za-z0-9]{30,}"),
-    SecretRule("github-oauth", ("gho_",), r"gho_[A-Za-z0-9]{30,}"),
-    SecretRule("github-app-token", ("ghu_", "ghs_"), r"gh[us]_[A-Za-z0-9]{30,}(?:[\w.-]*\w)?"),
-    SecretRule("github-refresh-token", ("ghr_",), r"ghr_[A-Za-z0-9]{30,}"),
+    SecretRule("github-pat", ("ghp_",), r"ghp_\w{30,}"),
+    SecretRule("github-oauth", ("gho_",), r"gho_\w{30,}"),
+    SecretRule("github-app-token", ("ghu_", "ghs_"), r"gh[us]_\w{30,}(?:[\w.-]*\w)?"),
+    SecretRule("github-refresh-token", ("ghr_",), r"ghr_\w{30,}"),
     SecretRule("github-fine-grained-pat", ("github_pat_",), r"github_pat_\w{22,}"),
     SecretRule("gitlab-pat", ("glpat-",), rf"glpat-{_W}{{20,}}(?:\.[0-9a-z]{{2}}\.[0-9a-z]{{7,9}})?"),
     SecretRule(
@@ -93,14 +93,14 @@ RULES: tuple[SecretRule, ...] = (
     SecretRule("nuget-key", ("oy2",), r"oy2[a-z0-9]{43}(?![a-z0-9])", True),
     SecretRule("clojars-token", ("CLOJARS_",), r"CLOJARS_[A-Za-z0-9]{60}"),
     SecretRule("docker-token", ("dckr_",), rf"dckr_(?:pat|oat)_{_W}{{24,}}"),
-    SecretRule("jfrog-token", ("AKC", "cmVmd"), r"(?:AKC[A-Za-z0-9]{60,}|cmVmd[A-Za-z0-9]{55,})", True),
+    SecretRule("jfrog-token", ("AKC", "cmVmd"), r"(?:AKC[\w-]{60,}|cmVmd[\w-]{55,})", True),
     SecretRule("artifact-registry-key", ("sha256~",), rf"sha256~{_W}{{43}}"),
     # ------------------------------------------------------------ messaging
     SecretRule("slack-token", ("xox",), r"xox(?:[abceoprs][-.][\w.-]{10,}|d-[\w%+/=-]{20,})"),
-    SecretRule("slack-app-token", ("xapp-",), r"xapp-\d-[\w-]{20,}"),
+    SecretRule("slack-app-token", ("xapp-",), r"xapp-[\w-]{22,}"),
     SecretRule("sendgrid-key", ("SG.",), r"SG\.[\w=-]{16,66}\.?[\w=.-]{30,}", True),
     SecretRule("mailgun-key", ("key-",), r"key-(?P<body>[0-9a-z]{32})(?![\w-])"),
-    SecretRule("brevo-key", ("xkeysib-", "xsmtpsib-"), rf"x(?:key|smtp)sib-{_HEX}{{64}}-[A-Za-z0-9]{{16}}"),
+    SecretRule("brevo-key", ("xkeysib-", "xsmtpsib-"), rf"x(?:key|smtp)sib-{_HEX}{{64}}-{_W}{{16}}"),
     SecretRule("resend-key", ("re_",), r"re_[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,}", True),
     SecretRule(
         "hubspot-token", ("pat-na", "pat-eu"), rf"pat-(?:na|eu)\d-{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}"
@@ -135,7 +135,7 @@ RULES: tuple[SecretRule, ...] = (
     SecretRule("groq-key", ("gsk_",), r"gsk_[A-Za-z0-9]{32,}"),
     SecretRule("huggingface-token", ("hf_", "api_org_"), r"(?:hf_|api_org_)[A-Za-z0-9]{30,}", True),
     SecretRule("replicate-token", ("r8_",), r"r8_[A-Za-z0-9]{32,}", True),
-    SecretRule("perplexity-key", ("pplx-",), r"pplx-[A-Za-z0-9]{32,}"),
+    SecretRule("perplexity-key", ("pplx-",), rf"pplx-{_W}{{32,}}"),
     SecretRule("xai-key", ("xai-",), r"xai-[\w-]{60,}"),
     SecretRule("cerebras-key", ("csk-",), r"csk-[A-Za-z0-9]{40,}", True),
     SecretRule("nvidia-key", ("nvapi-",), rf"nvapi-{_W}{{48,}}"),
@@ -144,13 +144,13 @@ RULES: tuple[SecretRule, ...] = (
     SecretRule("langsmith-key", ("lsv2_", "ls__"), rf"(?:lsv2_(?:pt|sk)_{_HEX}{{32}}_{_HEX}{{10}}|ls__{_HEX}{{32}})"),
     SecretRule("elevenlabs-key", ("sk_",), rf"sk_{_HEX}{{48}}(?!{_W})", True),
     SecretRule("pinecone-key", ("pcsk_",), r"pcsk_\w{40,}"),
-    SecretRule("tavily-key", ("tvly-",), r"tvly-(?:dev-|prod-)?[A-Za-z0-9]{28,}"),
+    SecretRule("tavily-key", ("tvly-",), rf"tvly-{_W}{{28,}}"),
     SecretRule("firecrawl-key", ("fc-",), rf"fc-{_HEX}{{32}}(?!{_W})", True),
     SecretRule("jina-key", ("jina_",), r"jina_[\w-]{50,}", True),
-    SecretRule("voyage-key", ("pa-",), rf"pa-{_W}{{43}}(?!{_W})", True),
+    SecretRule("voyage-key", ("pa-", "al-"), rf"(?:pa|al)-{_W}{{43}}(?!{_W})", True),
     SecretRule("cohere-key", ("co_",), r"co_[A-Za-z0-9]{36,}", True),
     # ------------------------------------------------------------ data and watching
-    SecretRule("databricks-token", ("dapi", "dose"), rf"(?:dapi|dose){_HEX}{{32}}(?:-\d)?(?!\w)", True),
+    SecretRule("databricks-token", ("dapi", "dose"), r"(?:dapi|dose)[0-9A-Fa-h]{32}(?:-\d)?(?!\w)", True),
     SecretRule(
         "newrelic-key",
         ("NRAK-", "NRAA-", "NRII-", "NRIQ-", "NRRA-", "NRSP-", "NRJS-"),
@@ -180,9 +180,7 @@ RULES: tuple[SecretRule, ...] = (
     SecretRule("rootly-token", ("rootly_",), rf"rootly_{_HEX}{{64}}"),
     # ------------------------------------------------------------ work
     SecretRule("linear-key", ("lin_api_", "lin_oauth_"), r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}"),
-    SecretRule(
-        "notion-token", ("secret_", "ntn_"), r"(?:secret_[A-Za-z0-9]{43}(?![A-Za-z0-9])|ntn_[A-Za-z0-9]{40,})", True
-    ),
+    SecretRule("notion-token", ("secret_", "ntn_"), r"(?:secret_[A-Za-z0-9]{43}(?![A-Za-z0-9])|ntn_[\w-]{40,})", True),
     SecretRule("airtable-token", ("pat",), rf"pat[A-Za-z0-9]{{14}}\.{_HEX}{{64}}", True),
     SecretRule("figma-token", ("figd_", "figdr_", "figo"), rf"fig(?:dr?|or?h?)_{_W}{{36,}}"),
     SecretRule("postman-key", ("PMAK-", "PMAT-"), rf"(?:PMAK-{_HEX}{{24}}-{_HEX}{{34}}|PMAT-[A-Z0-9]{{26}})"),
@@ -218,7 +216,7 @@ RULES: tuple[SecretRule, ...] = (
     SecretRule(
         "asana-token", ("0/", "1/", "2/"), rf"[012]/\d{{13,16}}(?:/\d{{13,16}})?:(?P<body>{_HEX}{{32}})(?!\w)", True
     ),
-    SecretRule("telegram-token", (":AA",), r"\d{4}:AA[\w-]{33}(?![\w-])", lead=4),
+    SecretRule("telegram-token", (":A",), r"\d{4}:A[\w-]{34}(?![\w-])", lead=4),
     SecretRule(
         "discord-token",
         ("MD", "MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"),

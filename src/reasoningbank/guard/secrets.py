@@ -28,7 +28,7 @@ LONG_CHARS = 20_000
 """A longer text is gone through twice at most."""
 SHORTEST_SECRET = 8
 """With what announces it; `://:abc@x` is the least that any rule takes."""
-TOKEN_FORMATS = 250
+TOKEN_FORMATS = 265
 """How many `guard.rules` knows, said without loading it."""
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 _MOST_MARKS, _MOST_RECORDS = 4_096, 32
@@ -104,7 +104,7 @@ class Scrubber:
                 "/" in lowered
                 and ("/rp " in lowered or "/user:" in lowered or "/p:" in lowered or "net user" in lowered)
             )
-            or ("ldap" in lowered or "smbclient" in lowered)
+            or ("ldap" in lowered or "-securestring" in lowered or "smbclient" in lowered)
         )
 
     def passes(self, text: str) -> bool:

@@ -11,94 +11,133 @@ from itertools import pairwise
 from reasoningbank.core.patterns import pattern
 
 _SERVICES = """
-abbysale abstractapi abusech abuseipdb accuweather adafruit adobe adyen adzuna aerisweather aeroworkflow
-africastalking aftership agoraio ai21 airbrake airbyte aircall airship airtable airvisual aiven akeyless alchemy
-alconost alegra algolia alibaba alienvault alpaca alphavantage ambee amplitude ankr anthropic anypoint apacta api2cart
-apideck apiflash apifonica apify apilayer apimatic apitemplate apollo apolloio appcenter appcues appdynamics appfollow
-appointedd appsynergy apptivo appveyor aquasec artifactory artsy asana ashby assemblyai atera atlassian audd auth0
-autoklose autopilot avalara avaza aviationstack aws axiom axonaut aylien ayrshare azure azuredevops bamboohr
-bannerbear baremetrics basistheory beamer beebole besnappy besttime betterstack betteruptime bigcommerce bigmodel
-billomat binance bitbar bitbucket bitcoinaverage bitfinex bitgo bitly bitmex bitrise bitstamp bittrex bitwarden
-blameless blazemeter blockfrost blocknative blynk bombbomb borgbase botpress box braintree branch brandfetch brave
-braze brex brightlocal browserstack browshot bscscan buddyci buddyns bugfender bugherd bugsnag buildkite bulksms bunny
-bunnycdn buttercms bybit caflou calcom calendarific calendly calorieninja campayn capsulecrm cartesia cashboard
-cashfree caspio censys cerebras cexio chargebee chargify chartmogul chatbase chatfuel checkly checkmarket checkoutcom
-checkvist chocolatey circleci civo clarifai clearbit clerk clevertap clickhelp clicksend clickup cliengo clinchpad
-clockify clockworksms closecrm cloudant cloudconvert cloudelements cloudflare cloudimage cloudinary cloudmersive
-cloudns cloudplan cloudsight cloudsmith cloudways cloverly clubhouse clustdoc codacy codeberg codeclimate codecov
-codefresh codemagic codequiry codeship cohere coinapi coinbase coingecko coinlayer coinlib coinmarketcap cometchat
-commercejs companyhub configcat confluent contentful contentstack convertapi convertkit convier copyscape coralogix
-couchbase countrylayer courierapi covalent coveralls craftmypdf createsend crossbrowsertesting crowdin crowdstrike
-cryptocom cryptocompare currencycloud currencyfreaks currencylayer currencyscoop currentsapi customerguru customerio
-cyberark d7network dailyco dareboost dashlane dashscope databox databricks datadog datafire datocms dbtcloud deel
-deepai deepgram deepinfra deepl deepseek demio descope detectify detectlanguage dfuse dialpad diffbot diggernaut
-digitalocean discord disqus distribusion dnscheck dnsimple docker dockerhub docparser documo docusign doppler
-dotmailer dovico dronahq droneci dropbox duffel duply dwolla dynadot dynalist dynatrace dyspatch dyte easyinsight
-easypost ebay ecwid edamam edenai edgecast edusign eightbyeight elastic elasticemail elasticpath elevenlabs
-emailoctopus enablex etherscan ethplorer etsy eventbrite everhour evernote eversign exchangerateapi exoscale facebook
-faceplusplus fastforex fastly fastspring fdroid feedier feedly fetchrss fibery figma filestack finage
-financialmodelingprep findl finicity finnhub firebase firehydrant fivetran fixer fixerio flagsmith fleetbase flickr
-flightapi flightlabs flightstats flowdash flowdock flowflu flutterwave flyio forgerock formbucket formcraft formio
-formsite formstack foursquare frameio freshbooks freshchat freshdesk friendlycaptcha frontegg fullcontact fullstory
-fusebill fusionauth fxmarket gateio gcore geckoboard gemfury gengo geoapify geocodify geocodio geoipifi getemail
-getgeoapi getgist getresponse getstream gitea github gitlab gitter gladia glassnode gnews gocanvas gocardless godaddy
-gorgias goshippo gosquared gotomeeting grafana graphcms graphhopper greenhouse greynoise groovehq groq growthbook
-gtmetrix guardianapi gumroad gusto gyazo happyscribe harness hashicorp hcaptcha helius hellosign helpcrunch helpscout
-heremaps heroku hetzner heygen hightouch hiveage hockeyapp holidayapi honeybadger honeycomb hotjar hubspot huggingface
-hunter hunterio huobi hybiscus hybridanalysis hygraph hypeauditor hypertrack ibm iconfinder iexcloud imagekit imgbb
-imgur imperva incidentio infisical influxdb infobip infracost infura insightly instabot instabug instagram instana
-integromat intercom interseller intrinio invoiceocean ipapi ipdata ipgeolocation ipify ipinfo ipinfodb ipquality
-ipregistry ipstack iterable iyzico jelastic jira jotform jsonbin jumpcloud jumpseller kagi kakaotalk kaleyra karmacrm
-kayako keenio keycdn kickbox kinsta kiteconnect klaviyo klipfolio kontent koyeb kraken kucoin kylas labelbox lacework
-landbot langfuse langsmith languagelayer lark lastfm launchdarkly leadfeeder lemlist lendflow leverco lexigram
-lightstep linear linkedin linode liveagent livekit livestorm loadmill lob localytics locationiq logdna loggly
-loginradius logrocket logtail logzio lokalise looker loyverse lunchmoney luno lusha madkudu magicbell mailboxlayer
-mailchimp mailerlite mailersend mailgun mailjet mailmodo mailsac malwarebazaar mandrill mapbox mapquest maptiler
-marketstack mattermost mavenlink maxio maxmind meaningcloud mediastack meistertask meraki mercadopago mercury mesibo
-messagebird messari metaapi metrilo mezmo midtrans mindmeister miro mistral mixcloud mixmax mixpanel mockaroo moengage
-mojohelpdesk mollie monday mongodb monkeylearn moonclerk moosend moralis mouseflow msg91 mux myfreshworks myintervals
-namecheap nasdaq neon nessus netbird nethunt netlify neutrinoapi neverbounce newrelic newsapi newscatcher nexmo
-nftport ngrok nicehash nicereply nightfall nordigen northflank notion novita npm nsone nubela nuget numverify
-nutritionix nutshell nvidia nylas nytimes oanda ocrspace okta okx omise omnisend onbuka onedesk onelogin onepagecrm
-onepassword onesignal onwaterio oopspam openai opencage opencagedata opendatasoft opengraphr openrouter opensea openuv
-openvsx openweather openweathermap opsgenie optidash optimizely ovh ovhcloud ovsx owlbot owm packagist paddle pagekite
-pagerduty paloalto pandadoc pandascore paperform papertrail papyrs paralleldots parsehub parseur partnerstack passbase
-pastebin paydirtapp paymo paymoapp paymongo paypal paystack payu pdflayer pdfmyurl pdfshift pendo peopledatalabs
-pepipost perplexity phonepe pinata pinecone pingdom pingidentity pinterest pipedream pipedrive pivotaltracker pixabay
-plaid planetscale planyo playht plivo podio poloniex polygonio porkbun positionstack postageapp posthog postman
-postmark powrbot prefect prestashop printfection printful printify prismic prodpad profitwell propelauth prospectio
-protocolsio proxycrawl pubnub pulumi purestake pushbullet pusher pusherbeams pyowm qase qualaroo qualys quandl qubole
-quickbase quickbooks quickmetrics quicknode qwen rackspace rapid7 rapidapi rarible rawg raygun razorpay reachmail
-rebrandly rechargepayments recurly redbooth rentman repairshopr replicate resend restpack retell revampcrm revolut
-ringcentral riotgames rippling ritekit roboflow rocketreach rockset rollbar rootly route4me routee rownd rubygems
-rudderstack runrunit runway runwayml salesblink salesflare salesforce salesloft salesmate samsara satismeter saucelabs
-scaleway scalr scrapeapi scrapeowl scraperapi scraperbox scrapestack scrapfly scrapingant scrapingbee scrapingdog
-screenshotapi screenshotlayer scrutinizer securitytrails segment selectpdf sellfy semaphoreci sendbird sendcloud
-sendgrid sendinblue sendoso sendpulse sentinelone sentry serpapi serphouse serpstack sheety sherpadesk shipday
-shipengine shippo shipstation shodan shopify shopware shotstack shutterstock sightengine signalwire signaturit signoz
-sigopt siliconflow simfin simplesat simplybook simplynoted simvoly sinch siteleaf skrappio skybiometry slack smartlook
-smartsheet smartsheets smartystreets smooch smsapi snipcart snovio snowflake snowplow snyk sonar sonarcloud sonarqube
-sourcegraph sparkpost speechmatics splitio splunk spoonacular sportradar sportsmonk spotify squadcast square
-squarespace squareup sslmate stabilityai stackpath stadiamaps statsig statuscake statuspage statuspal stitchdata
-stockdata storecove stormboard stormglass storyblok storychief strava streak streamio stripe stytch sugester sumologic
+abbysale abstractapi abusech abuseipdb accuweather acquia activecampaign acuity adafruit adafruitio adobe adobeio
+adobesign adyen adzuna aerisweather aerospike aeroworkflow africastalking afterpay aftership agora agoraio ai21
+airbrake airbyte aircall airship airtable airvisual airwallex aiven akamai akeyless akoya alchemy alconost alegra
+alephalpha algolia alibaba alicloud alienvault aliyun alpaca alphavantage amadeus ambee amplitude ankr anthropic
+anticaptcha anypoint anyscale apacta api2cart apideck apiflash apifonica apify apilayer apimatic apitemplate apollo
+apolloio appcenter appcues appdynamics appfollow applitools appointedd appsynergy apptivo appveyor appwrite aquasec
+arangodb arbiscan arcgis arize artifactory artsy asana ashby assemblyai atera atlassian attio audd auth0 authorizenet
+autodesk autoklose autopilot avalara avaza aviationstack aweber aws axiom axonaut aylien ayrshare azure azuredevops
+baichuan baidu baidubce bamboohr bananadev bannerbear baremetrics basecamp baseten basistheory battlenet beamcloud
+beamer beebole beehiiv belvo besnappy besttime betterstack betteruptime bigcommerce bigmodel billcom billomat binance
+binaryedge bitbar bitbucket bitcoinaverage bitfinex bitget bitgo bitly bitmex bitrise bitstamp bittrex bitwarden
+blackduck blameless blandai blazemeter blockchair blockcypher blockdaemon blockfrost blocknative bluesky bluesnap
+blynk bombbomb borgbase botpress box braintree braintrust branch brandfetch brave braze brevo brex bridgecrew
+brightcove brightdata brightlocal browserbase browserless browserstack browshot bscscan buddyci buddyns bugcrowd
+bugfender bugherd bugsnag builderio buildkite bulksms bungie bunny bunnycdn bunnynet buttercms bybit caflou calcom
+calendarific calendly calorieninja campaignmonitor campayn canva capsolver capsulecrm carbonblack cartesia cashboard
+cashfree caspio censys cerebras cerebrium cexio chainlink chainstack chargebee chargify chartmogul chatbase chatfuel
+checkly checkmarket checkmarx checkout checkoutcom checkvist chocolatey circleci ciscomeraki civo clarifai clearbit
+clearml clerk clevercloud clevertap clickhelp clicksend clickup cliengo climacell clinchpad clockify clockworksms
+closecrm closeio cloudant cloudconvert clouddns cloudelements cloudflare cloudimage cloudinary cloudmersive cloudns
+cloudplan cloudsight cloudsmith cloudways cloverly clubhouse clustdoc cockroachdb cocoapods codacy codeberg
+codeclimate codecov codefresh codemagic codequiry codeship cohere cohereai coinapi coinbase coingecko coinlayer
+coinlib coinmarketcap cometchat cometml commercejs commercetools companyhub composio conekta configcat confluent
+constantcontact constructorio contentful contentstack convertapi convertkit convex convier copyscape coralogix
+coreweave couchbase countrylayer courier courierapi covalent coveo coveralls craftmypdf cratedb cratesio createsend
+criminalip cronitor cronofy crossbrowsertesting crowdin crowdstrike crunchbase cryptocom cryptocompare currencycloud
+currencyfreaks currencylayer currencyscoop currents currentsapi customerguru customerio cyberark cybersource d7network
+dagshub dailyco dareboost dashlane dashscope databend databento databox databrick databricks datadog datafire datagov
+datocms dbtcloud deadmanssnitch deel deepai deepgram deepinfra deepl deepseek deepset deepsource deezer dehashed demio
+deribit descope desec detectify detectlanguage determinedai devcycle dfuse dgraph dialogflow dialpad diffbot
+diggernaut digitalocean dingtalk directus discord discordbot disqus distribusion dlocal dnscheck dnsimple docker
+dockerhub docparser documenso documo docusign doordash doppler dotmailer doubao dovico dreamhost dremio dronahq
+droneci dropbox dropboxsign duckdns duffel duply dwolla dynadot dynalist dynatrace dynu dyspatch dyte easydns
+easyinsight easypost ebanx ebay ecobee ecwid edamam edenai edgecast edgio edusign eightbyeight elastic elasticcloud
+elasticemail elasticpath elevenlabs emailoctopus enablex engagespot enom env0 eodhd eppo equinix esri etherscan
+ethplorer etsy eventbrite everhour evernote eversign exaai exchangerateapi exoscale expedia facebook faceit
+faceplusplus falai fastforex fastly fastspring faunadb fdroid feedier feedly feishu fetchrss fibery figma filestack
+finage financialmodelingprep findl finicity finnhub firebase fireblocks firebolt firecrawl firehydrant fireworksai
+fitbit fivetran fixer fixerio flagsmith fleetbase flickr flightapi flightlabs flightstats flowdash flowdock flowflu
+fluidstack flutterwave flyio fmp fofa forgerock formbucket formcraft formio formsite formstack fortinet foursquare
+frameio framer freshbooks freshchat freshdesk friendlycaptcha frontapp frontegg ftmscan ftx fullcontact fullstory
+fusebill fusionauth fxmarket gandi garmin gateio gcore geckoboard gemfury gengo geoapify geocodify geocodio geoipifi
+getemail getgeoapi getgist getresponse getstream giphy gitea gitguardian github gitlab gitter gladia gladly glassnode
+gnews gocanvas gocardless godaddy gorgias goshippo gosquared gotomeeting grafana grafanacloud graphcms graphhopper
+greenhouse greptile greynoise groovehq groq growthbook grubhub gtmetrix guardian guardianapi gumroad gupshup gusto
+gyazo hackerone hanko happyscribe harness hashicorp hasura haveibeenpwned hcaptcha healthchecks helicone helius
+hellosign helpcrunch helpscout heremaps heroku hetzner hexpm heygen hibp hightouch hiveage hockeyapp holidayapi
+honeybadger honeycomb hostinger hotjar huaweicloud hubspot huggingface humanloop humeai humio hunter hunterio hunyuan
+huobi hybiscus hybridanalysis hygraph hypeauditor hyperbrowser hypertrack ibm ibmcloud iconfinder ideogram iexcloud
+ifttt igdb imagekit imgbb imgix imgur imperva incapsula incidentio infisical influxdb infobip infracost infura
+inoreader insightly instabot instabug instacart instagram instana instantly instapaper integromat intelx intercom
+interseller intigriti intrinio intruder invoiceocean inwx ipapi ipdata ipgeolocation ipify ipinfo ipinfodb ipquality
+ipregistry ipstack iterable iyzico jelastic jfrog jinaai jinareader jira jotform jsonbin jumio jumpcloud jumpseller
+jwplayer kaggle kagi kakao kakaotalk kaleyra karmacrm kavenegar kayako keenio keycdn kickbox kinde kinsta kiteconnect
+klarna klaviyo klevu klipfolio kontent koyeb kraken kucoin kustomer kylas labelbox lacework lambdalabs lambdatest
+lancedb landbot langfuse langsmith languagelayer languagetool lark larksuite lastfm lastpass launchdarkly leadfeeder
+leakix leanplum lemlist lemonsqueezy lendflow leonardo leonardoai lepton leptonai leverco lexigram lightningai
+lightstep linear linebot linkedin linkup linode litellm lithic liveagent livechat livekit livestorm llamaapi
+llamacloud llamaparse lmnt lmstudio loadmill lob localytics locationiq logdna logentries loggly loginradius logrocket
+logtail logto logzio lokalise looker losant loyverse lucidchart lumalabs lunchmoney luno lusha madkudu magicbell
+magiceden mailboxlayer mailchimp mailerlite mailersend mailgun mailjet mailmodo mailsac malwarebazaar mandrill mapbox
+mapquest maptiler marketstack marqeta marqo mastodon mattermost mavenlink maxio maxmind meaningcloud mediastack
+meistertask memgraph meraki mercadopago mercury mesibo messagebird messari metaapi metaphor meteomatics metrilo mexc
+mezmo middesk midjourney midtrans mikrotik mindmeister mindsdb minimax miro mistral mixcloud mixedbread mixmax
+mixpanel mockaroo modallabs modulr moengage mojohelpdesk mollie monday mongodb monkeylearn moonclerk moonshot
+moonshotai moosend moralis motherduck mouseflow mparticle msg91 murf musixmatch mux myfreshworks myintervals n8n
+namecheap namedotcom namesilo nansen nasdaq naver ncloud neon neondb neptuneai nessus netatmo netbird nethunt netlify
+neutrinoapi neverbounce newrelic newsapi newscatcher newyorktimes nexmo nftport ngrok nhost nicehash nicereply
+nightfall nium nomicai nordigen nordvpn northflank nostr notion notionapi novita novu npm npmjs nsone ntfy nubela
+nuget numverify nutritionix nutshell nvidia nylas nytimes oanda oci ocrspace octoai okta okx ollama omdb omise
+omnisend onbuka onedesk onelogin onepagecrm onepassword onesignal onfido onshape onwaterio oopspam openai opencage
+opencagedata opendatasoft opengraphr openrouter opensea opentable openuv openvsx openweather openweathermap opsgenie
+optidash optimizely oura ovh ovhcloud ovsx owlbot owm oxylabs packagecloud packagist packlink paddle pagekite
+pagerduty pagseguro paloalto paloaltonetworks pandadoc pandascore pantheon paperform paperspace papertrail papyrs
+paralleldots parsehub parseur partnerstack passbase passivetotal pastebin paxos paydirtapp paymo paymoapp paymongo
+paypal paystack paytm payu pdflayer pdfmyurl pdfshift pendo peopledatalabs pepipost perplexity perplexityai persona
+personio pexels phemex phonepe picovoice pinata pinecone pingdom pingidentity pingone pinterest pipedream pipedrive
+pivotaltracker pixabay plaid planetscale planyo platformsh playht plivo pocketbase podio poeditor poloniex polygonio
+polygonscan polymarket porkbun portkey positionstack postageapp posthog postman postmark powrbot prefect prestashop
+printfection printful printify prismacloud prismic privateai prodpad profitwell promptlayer propelauth prospectio
+protocolsio proxycrawl proxycurl pubnub pulumi purestake pushbullet pusher pusherbeams pushover pushwoosh pyowm qase
+qcloud qianfan qiniu qovery qualaroo qualtrics qualys quandl quayio qubole questdb quickbase quickbooks quickmetrics
+quicknode qwen rackspace railsbank raindrop rapid7 rapidapi rapyd rarible rasa rawg raygun razorpay reachmail readwise
+rebrandly recaptcha rechargepayments recurly redbooth reddit rediscloud redislabs rentman repairshopr replicate
+replicateai rescuetime resemble resembleai resend restpack retell retellai revai revampcrm revolut ringcentral riot
+riotgames rippling riskiq ritekit roboflow rocketchat rocketreach rockset rollbar rootly route4me routee rownd
+rubygems rudderstack runpod runrunit runway runwayml saleor salesblink salesflare salesforce salesloft salesmate
+sambanova samsara sanity sanityio satismeter saucelabs scaleai scaleway scalingo scalr scoutapm scrapeapi scrapeowl
+scraperapi scraperbox scrapestack scrapfly scrapingant scrapingbee scrapingdog scrapinghub screenshotapi
+screenshotlayer scrutinizer searchapi searchspring securitytrails segment selectpdf sellfy semaphoreci sematext
+semgrep sendbird sendcloud sendgrid sendinblue sendoso sendpulse sensenova sentinelhub sentinelone sentry serpapi
+serper serphouse serpstack sheety sherpadesk ship24 shipday shipengine shippo shipstation shodan shopify shopware
+shotstack shutterstock shyft sightengine signalfx signalwire signaturit signnow signoz sigopt siliconflow simfin
+simplehash simplesat simplybook simplynoted simvoly sinch singlestore siteleaf skrappio skybiometry skyscanner slack
+slackbot smartling smartlook smartproxy smartsheet smartsheets smartthings smartystreets smooch smsapi snapchat
+snipcart snovio snowflake snowplow snowtrace snyk socure softlayer sonar sonarcloud sonarqube sonatype soniox sophos
+soundcloud sourcegraph spacelift sparkpost speechify speechmatics splitio splunk spoonacular sportradar sportsmonk
+spotify sqreen squadcast square squarespace squareup sslmate stabilityai stackpath stadia stadiamaps starburst
+startree statsig statuscake statuspage statuspal stepfun stitchdata stockdata storecove stormboard stormglass
+storyblok storychief strato strava streak streamio stripe stripeconnect stytch substack sucuri sugester sumo sumologic
 supabase supertokens supportbee surveymonkey surveysparrow survicate swiftype symbl synthesia sysdig tableau tailscale
-tallyfy taxjar teamcity teamgate teamviewer tefter telegram telesign telnyx tenable tencent testflight testingbot
-text2data textmagic thehive theoddsapi thinkific thousandeyes ticketmaster tickettailor ticktick tidio tiingo timecamp
-timekit todoist toggl toggltrack tokeet tomorrowio tomtom tradier transferwise transloadit travelpayouts travis
-travisci trello turnstile turso twelvedata twilio twingate twitch twitchtv twitter tyntec typeform typetalk ubidots
-uclassify unifyid unleash unplugg unsplash upcloud uplead uploadcare uproc upstash uptimerobot upwave urlscan userflow
-userstack vapi vatlayer vbout veevavault vercel verimail veriphone versioneye victorops viewneo vimeo virustotal
-visualcrossing voiceflow voicegain volcengine vonage voodoosms vouchery vpnapi vultr vyte wakatime walkscore wandb
-weatherapi weatherbit weatherstack webengage webex webflow webscraping wechat wepay whoxy wistia wiz woocommerce
-woodpecker woopra wordsapi workable workos worksnaps workstack worldcoinindex worldpay worldweather wpengine wrike
-xata xendit xero yandex yelp youneedabudget yousign youtrack zapier zendesk zenkit zenrows zenscrape zenserp zeplin
-zerobounce zerotier zhipu zilliz zipbooks zipcodeapi zipcodebase zoho zonkafeedback zoominfo zscaler zulip zuora
+tallyfy tatum tavily tavus tawk taxjar teamcity teamgate teamviewer teamwork tefter telegr telegram telegrambot
+telesign telnyx tenable tencent tencentcloud tensordock termii terraformcloud testflight testingbot testrail text2data
+textlocal textmagic textrazor thehive themoviedb theoddsapi thingspeak thinkific thirdweb thousandeyes thunderforest
+thunes ticketmaster tickettailor ticktick tidio tiingo tiktok timecamp timekit timescale tinybird tmdb todoist
+togetherai togethercomputer toggl toggltrack tokeet tomorrowio tomtom trackingmore tradier trakt transferwise
+transifex transloadit travelpayouts travelport travis travisci trayio trello trendmicro truelayer trufflehog trulioo
+trychroma tumblr turbopuffer turnstile turso tuya tvdb twelvedata twilio twingate twitch twitchtv twitter twocaptcha
+tyntec typeform typetalk ubidots ubiquiti uclassify unifi unifyid unleash unplugg unsplash upcloud uplead uploadcare
+uproc upstage upstash uptimerobot upwave upyun urbanairship urlscan userflow userstack vapi vastai vatlayer vbout
+veevavault veracode vercel veriff verimail veriphone versioneye victorops viewneo vimeo virustotal visualcrossing
+voiceflow voicegain volcengine volcengineark volces vonage vonagevideo voodoosms vouchery voyage voyageai vpnapi vultr
+vyte wakatime walkscore wandb weatherapi weatherbit weatherstack webengage webex webflow webscraping wechat wecom
+weightsandbiases weixin wellsaid wepay wercker whitesource whoisxml whoxy wistia witai withings wixapi wiz woocommerce
+woodpecker woopra wordsapi workable workato workday workos worksnaps workstack worldcoinindex worldpay worldweather
+wpengine wrike wufoo xai xata xendit xero xmatters yandex yandexcloud yelp yodlee youcom youneedabudget yousign
+youtrack yugabyte zapier zeabur zendesk zenkit zenrows zenscrape zenserp zeplin zerobounce zerotier zhipu zhipuai
+zilliz zipbooks zipcodeapi zipcodebase zoho zonkafeedback zoomeye zoominfo zscaler zulip zuora zyte
 """
 """Of what stands for a value under such a name alone, most is a key."""
 _KEYS_ARE_UUIDS = """
-ai21 anypoint codecov deepai guardian heroku kucoin messagebird opsgenie pinecone postmark snyk splunk squarespace
-statuspage upstash
+aftership ai21 airship anypoint checkout checkoutcom clicksend cloudsmith codecov coinapi coinmarketcap deepai
+elasticemail falai guardian heroku holidayapi hubspot kucoin loggly messagebird messari mixmax nordigen onesignal
+opsgenie pinecone postmark postmarkapp rapid7 scaleway snyk splunk squarespace statsig statuspage tatum upstash
+wakatime
 """
+_GLUED = pattern(r"(?<=\w{3})(?:api)?(?:key|token|secret|login|access)$")
 _WORDS = pattern(r"[a-z][a-z0-9]+|[A-Z][a-z0-9]+|[A-Z0-9]+")
 _NO_KEY = "id ids url uri host sha hash digest version image tag ref commit channel user name team org"
 _NO_KEY_IN_A_NAME = """
@@ -126,9 +165,9 @@ def has_uuids_for_keys(name: str) -> bool:
 
 
 def _words(name: str) -> list[str]:
-    """The words of a name, and each with the next: `customer.io`, `newRelic`."""
+    """The words of a name, each with the next, and without what says that it is a key: `newRelic`, `snykkey`."""
     words = [word.lower() for word in _WORDS.findall(name)]
-    return [*words, *(first + second for first, second in pairwise(words))]
+    return [*words, *(first + second for first, second in pairwise(words)), *(_GLUED.sub("", word) for word in words)]
 
 
 @cache

@@ -10,18 +10,22 @@ from collections.abc import Iterator, Sequence
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.allowance import Allowance, Purse
-from reasoningbank.guard.entropy import is_uuid, stands_for_another
+from reasoningbank.guard.entropy import is_hex, is_uuid, stands_for_another
 from reasoningbank.guard.service_names import has_uuids_for_keys, names_a_service
 from reasoningbank.guard.spans import Span
-from reasoningbank.guard.values import is_drawn_for_sure
+from reasoningbank.guard.values import is_drawn_for_sure, is_unworded
 
 _LONGEST_CHARS = 128
 _LONGEST_NAME = 60
 _BLANKS = " \t"
 _QUOTES = "'\"`"
-_SIGNS = "=:>?+|"
+_SIGNS = "=:>?+|<"
 _NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
-_LINE_ENDS = pattern(r"[ \t]{0,4}(?:\Z|[\r\n;#<\"'`]|\\[nr])")
+_PAIR_CHARS = _NAME_CHARS + _SIGNS + "~/,"
+_PARTINGS = ("=", "+", "/", ".", ":", ",")
+"""Signs within a value, behind which a row begins."""
+_SIGN = pattern(r"[=:>?|<,]+")
+_LINE_ENDS = pattern(r"[ \t]{0,4}(?:\Z|[\r\n;#<|\"'`]|\\[nr])")
 _REST = pattern(r"[\w.+/=~:-]{0,120}", re.ASCII)
 
 
@@ -33,6 +37,9 @@ def under_services(text: str, rows: Sequence[tuple[int, int]], purse: Purse) -> 
             continue
         end = _REST.match(text, row_end).end()  # type: ignore[union-attr]  # it matches anywhere
         name = _given_to(text, start, end)
+        if not (name and names_a_service(name)) and text[start - 1 : start] in _PARTINGS:
+            start = _start_of_value(text, start)  # noqa: PLW2901
+            name = _given_to(text, start, end)
         if not name or not names_a_service(name):
             continue
         if not allowance.covers(start, 10):
@@ -41,6 +48,14 @@ def under_services(text: str, rows: Sequence[tuple[int, int]], purse: Purse) -> 
         value = text[start:end]
         if _is_key(name, value) and not stands_for_another(value):
             yield Span(start, end, "api-key")
+
+
+def _start_of_value(text: str, start: int) -> int:
+    """Where a value begins of which a row is the rest: base64 and tokens of several parts have other signs too."""
+    before = text[max(0, start - _LONGEST_NAME) : start]
+    ahead = before[len(before.rstrip(_PAIR_CHARS)) :]
+    sign = _SIGN.search(ahead)
+    return start - len(ahead) + (0 if sign is None else sign.end())
 
 
 def _given_to(text: str, start: int, end: int) -> str:
@@ -54,7 +69,8 @@ def _given_to(text: str, start: int, end: int) -> str:
         if name == ahead:
             name = ahead.removesuffix("(")
     else:
-        name = ahead.rstrip(_SIGNS)
+        # `service,…` as in a list of keys, where a commit's id would stand as well.
+        name = ahead.rstrip(_SIGNS if is_hex(text[start:end]) else _SIGNS + ",")
         if _LINE_ENDS.match(text, end) is None:
             return ""
     if name == ahead:
@@ -64,4 +80,4 @@ def _given_to(text: str, start: int, end: int) -> str:
 
 
 def _is_key(name: str, value: str) -> bool:
-    return has_uuids_for_keys(name) if is_uuid(value) else is_drawn_for_sure(value)
+    return has_uuids_for_keys(name) if is_uuid(value) else is_drawn_for_sure(value) or is_unworded(value)

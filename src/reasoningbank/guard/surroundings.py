@@ -37,8 +37,10 @@ def _is_pair(text: str, start: int, end: int) -> bool:
 
 def is_setting(text: str, start: int, end: int, sign: str) -> bool:
     """Whether a name and its value are all that a line or a part of it says: `DB_PASSWORD=…`, `password: …`."""
+    if sign == ">":
+        return text.startswith("</", end)
     return (
-        sign in ("=", ":", ">")
+        sign in ("=", ":")
         and (
             _BEFORE_A_SETTING.search(text[max(0, start - 60) : start]) is not None
             # `url=… db.password=…`: one of several on a line, where no blank stands around the sign.
@@ -105,7 +107,7 @@ _GIVES_A_VALUE = {
     "": pattern(r"(?:\b(?:ENV|setx|set[ \t]+-\w{1,3}|config)[ \t]+|\b(?:WITH|ENCRYPTED|SET)\s+)[\w-]*\Z", re.ASCII),
     # Of a program: define('DB_PASSWORD', '…').
     ",": pattern(
-        r"\b(?:define|setenv|putenv|setItem|setdefault|setProperty|getenv|env|(?:environ|env)\.get)"
+        r"\b(?:define|setenv|putenv|setItem|setdefault|setProperty|put|set|add|append|fill|addProperty|setAttribute|withEnv|getenv|env|(?:environ|env)\.get)"
         r"\([ \t]*[\"'][\w.-]*\Z",
         re.ASCII,
     ),

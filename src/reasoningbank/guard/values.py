@@ -108,8 +108,8 @@ def _is_token(name: str, value: str, announced: Announces) -> bool:
         return is_drawn_for_sure(core) or _is_grouped(core)
     return (
         is_drawn(core, fewest_hex=16)
-        or any(is_drawn(part) or _is_unworded(part) for part in _parts(core))
-        or _is_unworded(core.replace("_", "").replace("-", ""))
+        or any(is_drawn(part) or is_unworded(part) for part in _parts(core))
+        or is_unworded(core.replace("_", "").replace("-", ""))
         or (len(core) >= 12 and is_written_for_a_password(core) and class_changes(core) * 3 >= len(core))
         or _is_grouped(core)
         or _counts_up_at_length(core)
@@ -140,7 +140,7 @@ def _is_grouped(core: str) -> bool:
     return _GROUPED.fullmatch(core) is not None and wordiness(core) <= 0.4
 
 
-def _is_unworded(core: str) -> bool:
+def is_unworded(core: str) -> bool:
     """Letters and a few digits that make no words, long enough that it cannot be chance."""
     return (
         20 <= len(core) <= 80
@@ -203,6 +203,17 @@ _NAMES_ITSELF = pattern(
     re.IGNORECASE,
 )
 _NAME = pattern(r"[A-Za-z_][\w.]*")
+_MARKED = pattern(r"[A-Za-z]{2,20}[!#^~@]{1,3}[A-Za-z]{2,20}")
+_GIVES = ("", ":", "=>", "(", ",", "||", "??")
+_NO_WORD = pattern(
+    r"pass|pwd|secret|token|key|auth|user|login|cred|hash|crypt|text|field|input|prompt|label|error|valid|confirm|requir"
+    r"|option|default|chang|reset|forgot|current|string|object|number|bool|null|undefined|none|true|false|plain|type|name"
+    r"|valu|empty|missing|unknown|enabled|disabled|hidden|visib|placeholder|example|sample|redact|mask|generat|random"
+    r"|basic|digest|bearer|oauth|kerberos|ldap|saml|openid|cert|public|private|protect|account|email|phone|config|sett"
+    r"|param|argum|propert|attrib|column|varchar|char|bytes|buffer|stdin|stdout|prod|local|remote|server|client|admin"
+    r"|optional|always|never|every|manual|auto|test|exist|python|unicode|ascii|senha|contrase|clave|parol|heslo|haslo|kennwort|mot|wacht|losen|lozin|salasana"
+)
+"""Parts of words that say which password, where it is from, or what to do with it."""
 _COMPARES = ("==", "===", "!=", "!==")
 
 
@@ -214,13 +225,15 @@ def _is_password(found: FoundValue, value: str) -> bool:
         # A comparison is code, and mostly a test's.
         return found.quoted and len(value) >= 8 and is_written_for_a_password(value)
     if found.quoted:
-        return _is_quoted_password(value, _kinds(value))
+        return _is_quoted_password(value, _kinds(value)) or (
+            (found.sign in _GIVES or found.sign.endswith("=")) and _is_word(value)
+        )
     return _CODE.search(value) is None and _is_bare_password(found, value, _kinds(value))
 
 
 def _is_bare_password(found: FoundValue, value: str, kinds: int) -> bool:
     digits = sum(map(str.isdigit, value))
-    if kinds >= 3:
+    if kinds >= 3 or (found.configured and _MARKED.fullmatch(value) is not None):
         return True
     if found.sign in ("is", "was"):
         return kinds == 2 and digits >= 2 and class_changes(value) >= 3
@@ -228,7 +241,16 @@ def _is_bare_password(found: FoundValue, value: str, kinds: int) -> bool:
         return False
     if kinds == 2 and digits:
         return not (_NAME.fullmatch(value) and _NAMES_ITSELF.fullmatch(value))
-    return len(value) >= 8 and _is_typed_at_random(value)
+    return (len(value) >= 8 and _is_typed_at_random(value)) or (_may_be_a_word(found) and _is_word(value))
+
+
+def _may_be_a_word(found: FoundValue) -> bool:
+    """An element, a variable of the environment, a line of settings: the name of another value seldom stands there."""
+    return (
+        found.sign == ">"
+        or (found.sign in ("=", ":") and found.name.isupper())
+        or (found.sign == "=" and found.name.lower().endswith(("password", "passwd", "pwd")))
+    )
 
 
 def _is_quoted_password(value: str, kinds: int) -> bool:
@@ -237,6 +259,17 @@ def _is_quoted_password(value: str, kinds: int) -> bool:
     if not _MARKS.isdisjoint(value) or value.endswith("$"):
         return sum(map(str.isalpha, value)) >= 5 and _FORMATTED.search(value) is None
     return _is_typed_at_random(value)
+
+
+def _is_word(value: str) -> bool:
+    """A plain word or several, as people choose one, that is no word about passwords and no title of a field."""
+    return (
+        6 <= len(value) <= 32
+        and value.isascii()
+        and value.isalpha()
+        and not (value.isupper() or value.istitle())
+        and _NO_WORD.search(value.lower()) is None
+    )
 
 
 def _is_typed_at_random(value: str) -> bool:
