@@ -14,12 +14,12 @@ from reasoningbank.guard.dangerous_commands import is_local, name_of
 from reasoningbank.guard.risky import LONGEST_COMMAND_CHARS, plain_text
 
 _ADDRESS = pattern(
-    r"(?i)\b[a-z][a-z+]{1,9}://[^\s'\"<>`”)\]},;]+|(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]+\.)+[a-z]{2,}|\b\d{1,3}(?:\.\d{1,3}){3}\b"
+    r"(?i)\b[a-z][a-z+]{1,9}://[^\s'\"<>`”)\]},;]+|(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]+\.)+[a-z]{2,}"
+    r"|\b\d{1,3}(?:\.\d{1,3}){3}\b"
 )
 _DOMAIN = pattern(
-    r"(?i)(?<![\w.@/-])(?:[a-z0-9-]+\.)+(?:com|net|org|info|biz|io|dev|app|ai|co|me|xyz|top|site|online|cloud"
-    r"|gov|edu|eu|uk|us|de|fr|nl|ru|cn"
-    r"|jp|br|test|example|invalid)\b(?![\w.(-])(?:[:/][^\s'\"<>`”]*)?"
+    r"(?i)(?<![\w.@/-])(?:[a-z0-9-]+\.)+(?:com|net|org|info|biz|io|dev|app|ai|co|me|xyz|top|site|online|cloud|gov|edu|eu"
+    r"|uk|us|de|fr|nl|ru|cn|jp|br|test|example|invalid)\b(?![\w.(-])(?:[:/][^\s'\"<>`”]*)?"
 )
 _SETTING = pattern(r"(?<![\w-])([A-Za-z_]\w*)=('[^'\n]*'|\"[^\"\n]*\"|[^\s'\"`;&|)“”]+)")
 _SWITCH = pattern(r"(?i)[\d.]{0,6}|true|false|yes|no|on|off|full")
@@ -31,40 +31,30 @@ _OF_THE_SYSTEM = pattern(
 )
 _VERSIONED = pattern(r"(?<![\w/@.-])@?[\w.-]+(?:/[\w.-]+)*(?:==|@(?=v?\d)|@(?=latest))[\w.*+!-]+")
 _TICKED = pattern(r"`([^`\n]{4,400})`")
-_FETCHING_VERBS = frozenset({"install", "add", "i", "get", "dlx", "exec", "pull", "npx", "bunx", "uvx", "x"})
-_FEWEST_WORDS = 3
-_MOST_BORROWED = 60
+_COMMAND = "a whole command"
 
 
 def borrowed_in(action: str, outputs: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:
     """What of an action, or of advice, stood in an output first and in nobody's own words before that.
 
-    `own[i]` are the words of the user and the agent just before `outputs[i]`. Options and names that a program's error
-    says of the program itself are not borrowed, they are what an error is for.
+    `own[i]` are the words of the user and the agent just before `outputs[i]`.
     """
-    waiting = list(dict.fromkeys(_borrowable(action)))[:_MOST_BORROWED]
-    kinds: dict[str, None] = {}
+    waiting = list(dict.fromkeys(_borrowable(action)))[:60]
+    kinds: list[str] = []
     for number, output in enumerate(outputs):
         words = _in_one_line(own[number]) if number < len(own) else ""
         waiting = [(kind, thing) for kind, thing in waiting if thing not in words]
         if not waiting:
             break
         printed = _in_one_line(output)
-        borrowed = [
-            (kind, thing)
-            for kind, thing in waiting
-            if thing in printed and not (kind == _COMMAND and _is_its_own(thing, words))
-        ]
-        kinds |= {kind: None for kind, _ in borrowed}
-        waiting = [one for one in waiting if one not in borrowed]
-    return tuple(kinds)
-
-
-_FROM = "an address"
-_VALUE = "the value of a variable"
-_PLACE = "a path outside of the project"
-_PACKAGE = "a package by its version"
-_COMMAND = "a whole command"
+        later = []
+        for kind, thing in waiting:
+            if thing in printed and not (kind == _COMMAND and _is_its_own(thing, words)):
+                kinds.append(kind)
+            else:
+                later.append((kind, thing))
+        waiting = later
+    return tuple(dict.fromkeys(kinds))
 
 
 def _in_one_line(text: str) -> str:
@@ -79,15 +69,15 @@ def _borrowable(action: str) -> Iterator[tuple[str, str]]:
         _, scheme, rest = address.partition("://")
         host = rest.partition("/")[0].rpartition("@")[2].partition(":")[0] if scheme else address
         if not is_local(host):
-            yield from ((_FROM, named) for named in dict.fromkeys((address, host)))
-    yield from ((_VALUE, value) for value in map(_value_of, _SETTING.findall(text)) if value)
+            yield from (("an address", named) for named in dict.fromkeys((address, host)))
+    yield from (("the value of a variable", value) for value in map(_value_of, _SETTING.findall(text)) if value)
     for path in _PATH.findall(_ADDRESS.sub(" ", text)):
         if not _OF_THE_SYSTEM.fullmatch(path):
-            yield _PLACE, path.rstrip("/\\").casefold()
-    yield from ((_PACKAGE, package.casefold()) for package in _VERSIONED.findall(text))
+            yield "a path outside of the project", path.rstrip("/\\").casefold()
+    yield from (("a package by its version", package.casefold()) for package in _VERSIONED.findall(text))
     for line in _TICKED.findall(text) or (text,):
         for simple in simple_commands(line[:LONGEST_COMMAND_CHARS]):
-            if len(simple.words) >= _FEWEST_WORDS:
+            if len(simple.words) >= 3:
                 yield _COMMAND, _in_one_line(" ".join(simple.words))
 
 
@@ -102,9 +92,9 @@ def _value_of(setting: tuple[str, str]) -> str:
 
 
 def _is_its_own(command: str, words: str) -> bool:
-    """True if a command is one of the program that was run, and does not fetch by name: that is a program's own
-    help.
-    """
+    """True if a command is a program's own help: one of the program that was run, and does not fetch by name."""
     program, *rest = command.split()
     programs = {name_of(simple.words[0]) for simple in simple_commands(words[-LONGEST_COMMAND_CHARS:])}
-    return name_of(program) in programs and not _FETCHING_VERBS.intersection((program, *rest))
+    return name_of(program) in programs and {program, *rest}.isdisjoint(
+        ("install", "add", "i", "get", "dlx", "exec", "pull", "npx", "bunx", "uvx", "x")
+    )

@@ -7,9 +7,7 @@ goes by tables of programs, options and variables. What ordinary work does every
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from functools import cache
 from itertools import pairwise
 
 from reasoningbank.core.commands import (
@@ -20,67 +18,7 @@ from reasoningbank.core.commands import (
     without_wrappers,
 )
 from reasoningbank.core.patterns import pattern
-from reasoningbank.guard.danger_tables import (
-    ASSIGNMENT,
-    BRACES,
-    BY_PROGRAM,
-    CALL,
-    CARRIES_CODE,
-    CHECK,
-    CODE,
-    CODE_OPTION,
-    COMMAND_ARGUMENT,
-    DELETES,
-    DISK,
-    DROPPING,
-    DROPPING_SIGNS,
-    DROPS,
-    EDITOR,
-    FEEDS_SHELL,
-    FETCHERS,
-    FETCHES,
-    GIT,
-    GIT_HOST,
-    GIT_SHORT,
-    IFS,
-    IN_A_WORD,
-    INJECTS,
-    INNER,
-    INTERPRETERS,
-    IS_CODE,
-    KNOWN_INSIDE,
-    LOOSE_PATH,
-    MORE_OPTIONS,
-    NO_CHECK,
-    OFF,
-    OPTIONS,
-    OPTIONS_SETTING,
-    PIPED,
-    PLAIN_EVALS,
-    PREFIXED,
-    QUIET_GIT,
-    RIGHTS,
-    RUN_BY_GIT,
-    RUN_BY_SETTING,
-    RUNNERS,
-    RUNS_CODE,
-    SENDS,
-    SETS_ENV,
-    SHARED_FOLDER,
-    SHELLS,
-    SKIPS,
-    SKIPS_HOOKS,
-    SOCKET,
-    SPEAKERS,
-    SWALLOWS,
-    SWITCHED_OFF,
-    SWITCHING_SIGNS,
-    UNREAD,
-    UPLOADS,
-    VERSION,
-    WHO,
-    WITH_VALUE,
-)
+from reasoningbank.guard import danger_tables as tables
 
 MOST_COMMANDS = 200
 MOST_INNER = 3
@@ -97,9 +35,6 @@ _LOCAL = pattern(
     r"(?i)(?:(?:[\w-]+\.)*localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1?\]|host\.docker\.internal"
     r"|(?=\w*[a-z])[\w-]+|[\w-]+\.local|)\.?"
 )
-_HOST_AND_PATH = pattern(
-    r"(?:[^\s@/]+@)?((?:[\w-]+\.)+[A-Za-z]{2,}|\d{1,3}(?:\.\d{1,3}){3}|\d{8,10}|0x[\da-fA-F]+)(?:[:/?].*)?"
-)
 
 
 def is_local(host: str) -> bool:
@@ -114,64 +49,83 @@ def remote_addresses(text: str) -> Iterator[str]:
 
 # ---------------------------------------------------------------- an action
 
+_SPACE_BY_VARIABLE = pattern(r"\$\{IFS[^}]*\}|\$IFS(?:\$\d)?")
+_EMPTY_IN_A_WORD = pattern(r"(?<=[a-z])(?:\$[@*]|\$\{[a-z]?\})(?=[a-z])")
+_CALL = pattern(r"\s*[A-Za-z_][\w.\-]*\(\s*[{)]")
+_COMMAND_ARGUMENT = pattern(r"(?i)\"(?:command|cmd|script|line|shell|bash)\"\s*:\s*\[?\"((?:\\.|[^\"\\])*)\"")
+_IS_CODE = pattern(r"\s*(?:import \w|from \w+[\w.]* import |#!/\S*(?:python|node|ruby|perl))")
+
 
 def dangers_in(action: str) -> Iterator[Danger]:
     """Every danger of a line for a shell, of code, or of a call of a tool written as `tool({…})`."""
     if len(action) > LONGEST_LINE_CHARS:
-        yield UNREAD, ""
-    line = IN_A_WORD.sub("", IFS.sub(" ", action[:LONGEST_LINE_CHARS].replace("$'", "'").replace('$"', '"')))
-    if CALL.match(line):
-        yield from _of_call(line)
-    elif IS_CODE.match(line):
+        yield tables.UNREAD, ""
+    line = action[:LONGEST_LINE_CHARS].replace("$'", "'").replace('$"', '"')
+    line = _EMPTY_IN_A_WORD.sub("", _SPACE_BY_VARIABLE.sub(" ", line))
+    if _CALL.match(line):
+        # A tool's arguments are data, unless they are addresses to go to, or lines and statements to run.
+        for address in remote_addresses(line):
+            yield tables.FETCHES, address
+        yield from _of_statements(line)
+        for match in _COMMAND_ARGUMENT.finditer(line):
+            yield from _of_line(match[1].replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\"), MOST_INNER)
+    elif _IS_CODE.match(line):
         yield from _of_code(line)
     else:
         yield from _of_line(line, MOST_INNER)
 
 
-def _of_call(call: str) -> Iterator[Danger]:
-    """A tool's arguments are data, unless they are addresses to go to, or lines and statements to run."""
-    for address in remote_addresses(call):
-        yield FETCHES, address
-    yield from _of_statements(call)
-    for match in COMMAND_ARGUMENT.finditer(call):
-        yield from _of_line(match[1].replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\"), MOST_INNER)
-
-
 def _of_statements(text: str) -> Iterator[Danger]:
     lowered = text.lower()
-    if any(sign in lowered for sign in DROPPING_SIGNS) and (match := DROPPING.search(text)):
-        yield DROPS, match[0]
-    if any(sign in lowered for sign in SWITCHING_SIGNS) and (match := SWITCHED_OFF.search(text)):
-        yield SKIPS, match[0].strip()
+    for signs, kind, way in (
+        (tables.DROPPING_SIGNS, tables.DROPS, tables.DROPPING),
+        (tables.SWITCHING_SIGNS, tables.SKIPS, tables.SWITCHED_OFF),
+    ):
+        if any(sign in lowered for sign in signs) and (match := way.search(text)):
+            yield kind, match[0].strip()
 
 
 def _of_code(code: str) -> Iterator[Danger]:
-    for match in CODE.finditer(code):
-        yield RUNS_CODE, match[0]
+    for match in tables.CODE.finditer(code):
+        yield tables.RUNS_CODE, match[0]
     for address in remote_addresses(code):
-        yield FETCHES, address
+        yield tables.FETCHES, address
     yield from _of_statements(code)
 
 
+# A sign that is missing is found in a tenth of the time that its pattern takes.
+_IN_LINES = (
+    ("<(", tables.PIPED, pattern(
+        r"(?:^|[\s;&|(/])(?:(?:ba|z|da|k|fi|a)?sh|source|\.|eval|python[\d.]*|node|ruby|perl|php)\b(?:\s+-\w+)*\s+<\(")),
+    ("/dev/", tables.SENDS, pattern(r"/dev/(?:tcp|udp)/")),
+    ("||", tables.SKIPS, tables.SWALLOWS),
+    ("set", tables.SKIPS, tables.SWALLOWS),
+)  # fmt: skip
+_POWERSHELL_SETTING = pattern(r"(?i)\$env:(\w+)\s*=\s*['\"]?([^\s'\";]*)")
+_SUBSTITUTION = pattern(r"\$\(([^()]*)\)|`([^`]*)`|[<>]\(([^()]*)\)")
+
+
 def _of_line(line: str, inner: int) -> Iterator[Danger]:
-    # A sign that is missing is found in a tenth of the time that its pattern takes.
-    for sign, kind, way in (("<(", PIPED, FEEDS_SHELL), ("/dev/", SENDS, SOCKET),
-                            ("||", SKIPS, SWALLOWS), ("set", SKIPS, SWALLOWS)):  # fmt: skip
+    """Dangers of a shell's line, in which as many more may stand inside of one another."""
+    if inner < 0:
+        yield tables.UNREAD, ""
+        return
+    for sign, kind, way in _IN_LINES:
         if sign in line and (match := way.search(line)):
             yield kind, match[0].strip()
-    for name, value in SETS_ENV.findall(line) if "$" in line else ():
+    for name, value in _POWERSHELL_SETTING.findall(line) if "$" in line else ():
         yield from _of_setting(name, value)
-    for groups in INNER.findall(line) if "(" in line or "`" in line else ():
-        yield from _of_inner(next(filter(None, groups), ""), inner)
+    for groups in _SUBSTITUTION.findall(line) if "(" in line or "`" in line else ():
+        yield from _of_line("".join(groups), inner - 1)
     speaks = False
     for number, simple in enumerate(simple_commands(line)):
         if number >= MOST_COMMANDS:
-            yield UNREAD, ""
+            yield tables.UNREAD, ""
             return
         # What a program that only speaks says to one that listens is no word any more.
-        if simple.is_piped and speaks and (match := DROPPING.search(line)):
-            yield DROPS, match[0]
-        speaks = name_of(simple.words[0]) in SPEAKERS
+        if simple.is_piped and speaks and (match := tables.DROPPING.search(line)):
+            yield tables.DROPS, match[0]
+        speaks = name_of(simple.words[0]) in tables.SPEAKERS
         yield from _of_command(simple, inner)
 
 
@@ -180,103 +134,105 @@ def name_of(word: str) -> str:
     return word.replace("\\", "/").rsplit("/", 1)[-1].casefold().removesuffix(".exe")
 
 
+_BRACES = pattern(r"\{([^{}\s]*,[^{}\s]*)\}")
+_VERSION = pattern(r"^(python|pip|mkfs|newfs)[\d._]+\w*$")
+_WHO = pattern(r"(?:sudo|doas|pkexec|run0|gsudo|runas)(?:\.exe)?")
+_DISK = pattern(r"[^<]*>\|?\s*['\"]?/dev/(?:sd|hd|nvme|vd|xvd|disk|mapper|mmcblk|mem)\w*")
+
+
 def _of_command(simple: SimpleCommand, inner: int) -> Iterator[Danger]:
     words = simple.words
-    if match := BRACES.fullmatch(words[0]):
+    if match := _BRACES.fullmatch(words[0]):
         words = (*match[1].split(","), *words[1:])
     bare, _ = without_wrappers(words)
     yield from _of_surroundings(simple, words[: len(words) - len(bare)])
     if not bare:
         return
-    name = VERSION.sub(r"\1", name_of(bare[0]))
-    if name in SPEAKERS or (name == "git" and _git_verb(bare)[0] in QUIET_GIT):
+    name = _VERSION.sub(r"\1", name_of(bare[0]))
+    is_git = name == "git"
+    yield from _of_words(name, bare)
+    if name in tables.SPEAKERS or (is_git and _git_verb(bare)[0] in tables.QUIET_GIT):
         return
-    yield from _of_program(name, f" {' '.join(map(_in_short, bare[1:]))} ", bare)
+    if is_git:
+        yield from _of_git(bare)
+    else:
+        yield from _of_statements(" ".join(bare))
     for word in bare[not bare[0].startswith("-") :]:
         # What a commit says is no word of the command.
-        if name != "git" or not _has_space(word):
+        if not is_git or not _has_space(word):
             yield from dangers_of_word(word)
     yield from _of_what_it_reads(name, bare, simple, inner)
-    if name in RUNNERS:
-        yield from _of_what_it_runs(name, bare, inner)
+    if name in tables.RUNNERS:
+        yield from _of_what_it_runs(bare, inner)
 
 
 def _of_surroundings(simple: SimpleCommand, wrappers: tuple[str, ...]) -> Iterator[Danger]:
     for word in wrappers:
-        if WHO.fullmatch(name_of(word)):
-            yield RIGHTS, word
+        if _WHO.fullmatch(name_of(word)):
+            yield tables.RIGHTS, word
         yield from dangers_of_word(word)
     for redirect in simple.redirects:
-        if DISK.match(redirect):
-            yield DELETES, redirect
+        if _DISK.match(redirect):
+            yield tables.DELETES, redirect
     # What follows a here-document's mark on its line.
     for later in simple_commands("_ " + simple.here.partition("\n")[0]) if simple.here else ():
-        if later.is_piped and name_of(later.words[0]) in SHELLS | INTERPRETERS:
-            yield PIPED, later.words[0]
+        if later.is_piped and name_of(later.words[0]) in tables.SHELLS | tables.INTERPRETERS:
+            yield tables.PIPED, later.words[0]
 
 
-def _in_short(word: str) -> str:
-    """A word as the tables know it: what is a text and no word stands for itself, but for a choice of tests."""
-    return "_" if _has_space(word) and not word.startswith("not ") else word
+def _of_words(name: str, bare: tuple[str, ...]) -> Iterator[Danger]:
+    # A word that is a text stands for itself, but for a choice of tests.
+    args = f" {' '.join('_' if _has_space(word) and not word.startswith('not ') else word for word in bare[1:])} "
+    for names, kind, way in tables.BY_PROGRAM:
+        if name in names and (match := way.search(args)):
+            yield kind, f"{bare[0]} {match[0].strip()}".strip()
+    if name in ("curl", "wget", "http", "https"):
+        yield from _of_fetcher(name, bare, args)
 
 
 def _has_space(word: str) -> bool:
     return " " in word or "\n" in word or "\t" in word
 
 
+_ASSIGNMENT = pattern(r"([A-Za-z_]\w*)\+?=(.*)", 16)
+
+
 def dangers_of_word(word: str) -> Iterator[Danger]:
     """What a word of any program says by itself."""
     if word.startswith("-") or "=" in word or ":" in word:
-        for kind, options in OPTIONS:
+        for kind, options in tables.OPTIONS:
             if options.fullmatch(word):
                 yield kind, word
-    if MORE_OPTIONS.search(word):
-        yield SKIPS, word
-    if "=" in word and (match := ASSIGNMENT.fullmatch(word)) is not None:
+    if tables.MORE_OPTIONS.search(word):
+        yield tables.SKIPS, word
+    if "=" in word and (match := _ASSIGNMENT.fullmatch(word)) is not None:
         yield from _of_setting(match[1], match[2])
     if "://" in word and (not _has_space(word.strip()) or " @ " in word):
         for address in remote_addresses(word):
-            yield FETCHES, address
+            yield tables.FETCHES, address
+
+
+_OFF = pattern(r"(?i)['\"]?(?:0|false|no|off|none|)['\"]?")
+_RUN_BY_VALUE = (
+    (pattern(r"NODE_OPTIONS|(?:_?JAVA|JDK|MAVEN|GRADLE|SBT|CATALINA)\w*OPT\w*|MAKEFLAGS|PYTEST_ADDOPTS"),
+     pattern(r"--(?:require|import|loader|experimental-loader|eval)\b|-r[ =]|-javaagent|-agent(?:path|lib)|--rc")),
+    (pattern(r"(?:GIT_|KUBE_|HG|SVN_)?(?:\w*EDITOR|VISUAL|\w*PAGER|BROWSER)"), pattern(r"[;|&$`/]")),
+    (pattern("PATH"), pattern(r"(?:^|:)(?:\.{0,2}/?(?=:|$)|/(?:tmp|var/tmp|dev/shm)\b)")),
+    (pattern("PYTHONPATH|NODE_PATH|LD_LIBRARY_PATH|CLASSPATH"), pattern(r"/(?:tmp|dev/shm)\b")),
+)  # fmt: skip
+"""Variables, and what in their value has a program run something."""
 
 
 def _of_setting(name: str, value: str) -> Iterator[Danger]:
     """What a variable of the environment does to the programs that read it."""
     if name in ("HUSKY", "SKIP", "PRE_COMMIT_ALLOW_NO_CONFIG"):
-        yield SKIPS_HOOKS, f"{name}="
-    elif (NO_CHECK.fullmatch(name) and not OFF.fullmatch(value)) or (CHECK.fullmatch(name) and OFF.fullmatch(value)):
-        yield SKIPS, f"{name}="
-    if (
-        RUN_BY_SETTING.fullmatch(name)
-        or (OPTIONS_SETTING.fullmatch(name) and CARRIES_CODE.match(value))
-        or (EDITOR.fullmatch(name) and any(sign in value for sign in ";|&$`/"))
-        or (name == "PATH" and LOOSE_PATH.search(value))
-        or (name in ("PYTHONPATH", "NODE_PATH", "LD_LIBRARY_PATH", "CLASSPATH") and SHARED_FOLDER.search(value))
+        yield tables.SKIPS_HOOKS, f"{name}="
+    elif (tables.CHECK if _OFF.fullmatch(value) else tables.NO_CHECK).fullmatch(name):
+        yield tables.SKIPS, f"{name}="
+    if tables.RUN_BY_SETTING.fullmatch(name) or any(
+        names.fullmatch(name) and values.search(value) for names, values in _RUN_BY_VALUE
     ):
-        yield INJECTS, f"{name}="
-
-
-@cache
-def _by_name() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
-    table: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
-    for names, kind, way in BY_PROGRAM:
-        for name in names:
-            table.setdefault(name, []).append((kind, way))
-    return table
-
-
-def _of_program(name: str, args: str, bare: tuple[str, ...]) -> Iterator[Danger]:
-    for kind, names in PREFIXED:
-        if names.fullmatch(name):
-            yield kind, bare[0]
-    for kind, way in _by_name().get(name, ()):
-        if match := way.search(args):
-            yield kind, f"{bare[0]} {match[0].strip()}".strip()
-    if name == "git":
-        yield from _of_git(bare)
-        return
-    if name in FETCHERS:
-        yield from _of_fetcher(name, bare, args)
-    yield from _of_statements(" ".join(bare))
+        yield tables.INJECTS, f"{name}="
 
 
 def _git_verb(bare: tuple[str, ...]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
@@ -290,91 +246,95 @@ def _git_verb(bare: tuple[str, ...]) -> tuple[str, tuple[str, ...], tuple[str, .
     return bare[number] if number < len(bare) else "", bare[number + 1 :], tuple(settings)
 
 
+_REPOSITORY = pattern(r"[\w.-]+@([\w.-]+):\S+|(?:[\w-]+\.)+(?:com|org|net|io|dev|sh)[:/]\S+")
+
+
 def _of_git(bare: tuple[str, ...]) -> Iterator[Danger]:
     verb, rest, settings = _git_verb(bare)
     args = f" {' '.join('_' if _has_space(word) else word for word in rest)} "
-    for verbs, kind, way in GIT:
-        if verb in verbs.split() and way.search(args):
+    for verbs, kind, way in tables.GIT:
+        if verb in verbs and way.search(args):
             yield kind, f"git {verb}"
     for setting in (*settings, *(rest if verb == "config" else ())):
-        if RUN_BY_GIT.fullmatch(setting):
-            yield INJECTS, setting
-    if verb in ("clone", "fetch", "pull", "submodule") and any(
-        GIT_HOST.fullmatch(word) or GIT_SHORT.fullmatch(word) for word in rest if not word.startswith("-")
-    ):
-        yield FETCHES, f"git {verb}"
+        if tables.RUN_BY_GIT.fullmatch(setting):
+            yield tables.INJECTS, setting
+    if verb in ("clone", "fetch", "pull", "submodule") and any(map(_REPOSITORY.fullmatch, rest)):
+        yield tables.FETCHES, f"git {verb}"
+
+
+_WITH_VALUE = pattern(
+    r"-[a-zA-Z]*[oHdXuwbcAmFTKeE]|--(?:output|header|data\S*|json|request|user|write-out|cookie\S*|user-agent|max-time"
+    r"|form\S*|upload-file|retry\S*|referer|cacert|cert|key|connect-timeout|output-document|timeout|tries)"
+)
+_HOST_AND_PATH = pattern(
+    r"(?:[^\s@/]+@)?((?:[\w-]+\.)+[A-Za-z]{2,}|\d{1,3}(?:\.\d{1,3}){3}|\d{8,10}|0x[\da-fA-F]+)(?:[:/?].*)?"
+)
+_UPLOADS = pattern(
+    r" (?:-[a-zA-Z]*[dFT]|--data\S*|--form\S*|--upload-file|--json|--post-(?:data|file)\S*|--body-file\S*) ?\S"
+)
 
 
 def _of_fetcher(name: str, bare: tuple[str, ...], args: str) -> Iterator[Danger]:
     """A fetch from another machine, with or without a scheme; and what is sent along."""
     is_remote = False
     for before, word in pairwise(bare):
-        if word.startswith("-") or WITH_VALUE.fullmatch(before):
+        if word.startswith("-") or _WITH_VALUE.fullmatch(before):
             continue
         host = _HOST_AND_PATH.fullmatch(word)
         if "://" in word:
             is_remote |= any(True for _ in remote_addresses(word))
         else:
             is_remote |= "$" in word or (host is not None and not is_local(host[1]))
+    # The addresses may stand in a file.
     listed = {"curl": ("-K", "--config"), "wget": ("-i", "--input-file")}.get(name, ())
     if is_remote or any(word in listed for word in bare):
-        yield FETCHES, bare[0]
-        if name == "curl" and UPLOADS.search(args):
-            yield SENDS, bare[0]
+        yield tables.FETCHES, bare[0]
+        if name == "curl" and _UPLOADS.search(args):
+            yield tables.SENDS, bare[0]
+
+
+_PLAIN_EVALS = pattern(
+    r"[`$(\"\s]*(?:ssh-agent|direnv|pyenv|rbenv|nodenv|jenv|fnm|nvm|brew|minikube|docker-machine|starship|opam|zoxide"
+    r"|conda|mamba|micromamba|mise|asdf|thefuck|dircolors|luarocks|register-python-argcomplete|atuin|rtx|keychain"
+    r"|poetry env|hatch|gpg-agent|dbus-launch|resize|lesspipe|op|kubectl completion|pip completion|perl -I)\b"
+)
+_CODE_OPTION = pattern(r"-(?:c|e|r|E|pe|ne|ple|lne|Command|command|p|-eval|-command|-print|-run)")
 
 
 def _of_what_it_reads(name: str, bare: tuple[str, ...], simple: SimpleCommand, inner: int) -> Iterator[Danger]:
     """What a shell or an interpreter is given to run: among its words, below its line, or by another program."""
-    if (
-        name == "eval"
-        and not PLAIN_EVALS.match(" ".join(bare[1:]))
-        and any("$" in word or "`" in word for word in bare)
-    ):
-        yield PIPED, name
-    if name not in SHELLS | INTERPRETERS | {"source", "."}:
+    words = " ".join(bare[1:])
+    if name == "eval" and not _PLAIN_EVALS.match(words) and ("$" in words or "`" in words):
+        yield tables.PIPED, name
+    if name not in tables.SHELLS | tables.INTERPRETERS | {"source", "."}:
         return
     script = shell_line(bare)
-    code = script or _code_of(bare)
     if script and ("$(" in script or "`" in script):
-        yield PIPED, name
-    reads = not code and (name in SHELLS | INTERPRETERS) and all(word.startswith("-") for word in bare[1:])
+        yield tables.PIPED, name
+    # The first word that is no option is a file to run, unless an option before it says that code follows.
+    first = next((at for at, word in enumerate(bare[1:], 1) if _CODE_OPTION.fullmatch(word) or word[:1] != "-"), 0)
+    code = script or (" ".join(bare[first + 1 :]) if first and bare[first].startswith("-") else "")
+    reads = not code and name not in ("source", ".") and all(word.startswith("-") for word in bare[1:])
     if simple.is_piped and (reads or "-" in bare[1:2] or "-s" in bare[1:] or "/dev/stdin" in bare):
-        yield PIPED, name
+        yield tables.PIPED, name
     for text in (code, simple.here.partition("\n")[2], *(r[3:] for r in simple.redirects if r.startswith("<<<"))):
-        if text and name in SHELLS:
-            yield from _of_inner(text.strip().strip("'\""), inner)
+        if text and name in tables.SHELLS:
+            yield from _of_line(text.strip().strip("'\""), inner - 1)
         elif text:
             yield from _of_code(text)
 
 
-def _of_inner(line: str, inner: int) -> Iterator[Danger]:
-    if inner:
-        yield from _of_line(line, inner - 1)
-    else:
-        yield UNREAD, ""
-
-
-def _code_of(bare: tuple[str, ...]) -> str:
-    """The code that an interpreter is given among its words."""
-    for number, word in enumerate(bare[1:], 1):
-        if CODE_OPTION.fullmatch(word):
-            return " ".join(bare[number + 1 :])
-        if not word.startswith("-"):
-            return ""
-    return ""
-
-
-def _of_what_it_runs(name: str, bare: tuple[str, ...], inner: int) -> Iterator[Danger]:
+def _of_what_it_runs(bare: tuple[str, ...], inner: int) -> Iterator[Danger]:
     """What a program does that runs its own words: each that is a line, and the command that begins among them."""
     for number, word in enumerate(bare[1:], 1):
-        if _has_space(word) or name == "alias":
-            yield from _of_inner(word.partition("=")[2] if name == "alias" else word, inner)
-        elif name_of(word) in KNOWN_INSIDE or WHO.fullmatch(name_of(word)):
+        if _has_space(word):
+            yield from _of_line(word, inner - 1)
+        elif name_of(word) in tables.KNOWN_INSIDE or _WHO.fullmatch(name_of(word)):
             rest = bare[number:]
             end = next((at for at, other in enumerate(rest) if other in (";", "+", "\\;")), len(rest))
             if inner:
                 later = SimpleCommand(words=rest[:end], is_piped=False, redirects=(), here="")
                 yield from _of_command(later, inner - 1)
             else:
-                yield UNREAD, ""
+                yield tables.UNREAD, ""
             return

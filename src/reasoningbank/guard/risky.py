@@ -13,43 +13,16 @@ from functools import lru_cache
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import Memory, Outcome
-from reasoningbank.guard.danger_tables import (
-    DANGEROUS_CALL,
-    DELETES,
-    DISCARDS,
-    DROPPING,
-    DROPPING_SIGNS,
-    DROPS,
-    IN_WORDS,
-    MORE_OPTIONS,
-    OVERWRITES,
-    PIPED,
-    RUNS_CODE,
-    SKIPS,
-    SKIPS_HOOKS,
-    SKIPS_TESTS,
-    SWALLOWS,
-    SWITCHED_OFF,
-    SWITCHING_SIGNS,
-    UNREAD,
-)
+from reasoningbank.guard import danger_tables as tables
 from reasoningbank.guard.dangerous_commands import Danger, dangers_in, dangers_of_word, remote_addresses
 
-HARMS = frozenset({DELETES, OVERWRITES, DISCARDS, SKIPS_HOOKS, DROPS, SKIPS_TESTS})
-"""What cannot be taken back, or gets past a check."""
 MOST_LOOKED_AT_CHARS = 16_000
-_CHARS_FOR_A_CLAUSE = 100
-"""What a look at another one costs, in characters."""
 MOST_CLAUSES = 4_000
-LONGEST_CLAUSE_CHARS = 2_000
 LONGEST_COMMAND_CHARS = 300
-MOST_COMMANDS_IN_A_CLAUSE = 30
 
 # ---------------------------------------------------------------- an action
 
-
 _DASHES = pattern(r"(?<!\S)[–—](?=[A-Za-z])")
-_HYPHENS = str.maketrans("‐‑‒−﹣－", "------")
 
 
 def plain_text(text: str) -> str:
@@ -59,7 +32,7 @@ def plain_text(text: str) -> str:
     # Loaded with the first text that needs it.
     from reasoningbank.guard.unmasked import fold_look_alikes
 
-    return fold_look_alikes(_DASHES.sub("--", text.translate(_HYPHENS)))
+    return fold_look_alikes(_DASHES.sub("--", text.translate(str.maketrans("‐‑‒−﹣－", "------"))))
 
 
 def risks_of_action(action: str) -> tuple[str, ...]:
@@ -68,8 +41,10 @@ def risks_of_action(action: str) -> tuple[str, ...]:
 
 
 def harm_in(action: str) -> frozenset[str]:
-    """The kinds of `HARMS` that an action may do."""
-    return HARMS.intersection(risks_of_action(action))
+    """The kinds of danger in an action that cannot be taken back, or get past a check."""
+    return frozenset(risks_of_action(action)).intersection(
+        (tables.DELETES, tables.OVERWRITES, tables.DISCARDS, tables.SKIPS_HOOKS, tables.DROPS, tables.SKIPS_TESTS)
+    )
 
 
 # ---------------------------------------------------------------- advice in words
@@ -105,22 +80,20 @@ _TO_A_SHELL = pattern(
     r"|interpreter|python|node|perl)\b"
 )
 _FORBIDS = pattern(
-    r"(?i)(?<![\w-])(?:never|ask (?:me |us |the user |first )*before|avoid(?:s|ing)?|without"
-    r"|instead of|rather than|refrain from|stop|beware of|leave"
-    r" out|omit|forbidden to|(?:do|must|should|may|shall)(?: not|n['’]t)"
-    r"|nie|niemals|not to|no longer|not|no)(?![\w-])"
+    r"(?i)(?<![\w-])(?:never|ask (?:me |us |the user |first )*before|avoid(?:s|ing)?|without|instead of|rather than"
+    r"|refrain from|stop|beware of|leave out|omit|forbidden to|(?:do|must|should|may|shall)(?: not|n['’]t)|nie|niemals"
+    r"|not to|no longer|not|no)(?![\w-])"
 )
 _ABOUT_NOTHING_ELSE = pattern(
-    r"(?i)[\s\"'`“(]*(?:ever\b|again\b|just\b|simply\b|blindly\b|directly\b|also\b)*\s*(?:(?:git\b|npm\b"
-    r"|pip3?\b|docker\b|kubectl\b|the\b|an?\b|any\b|us|run|call|execut|commit|push|deploy|install|pass|add"
-    r"|sett?|do|try|delet|remov|disabl|skip|forc"
-    r"|typ|appl|start|send|upload|pip|download|fetch|build|rely|allow|enabl|put|invok|mak|giv|turn|switch|chang"
-    r"|merg|ship|releas|publish|test|grant|work|log|answer|share|post|copy"
-    r"|bypass|ignor|drop|rewrit|reset|overwrit|touch|clean|wip|be|get)\w*\b[^\n]{0,80})?"
+    r"(?i)[\s\"'`“(]*(?:ever\b|again\b|just\b|simply\b|blindly\b|directly\b|also\b)*\s*(?:(?:git\b|npm\b|pip3?\b"
+    r"|docker\b|kubectl\b|the\b|an?\b|any\b|us|run|call|execut|commit|push|deploy|install|pass|add|sett?|do|try|delet"
+    r"|remov|disabl|skip|forc|typ|appl|start|send|upload|pip|download|fetch|build|rely|allow|enabl|put|invok|mak|giv"
+    r"|turn|switch|chang|merg|ship|releas|publish|test|grant|work|log|answer|share|post|copy|bypass|ignor|drop|rewrit"
+    r"|reset|overwrit|touch|clean|wip|be|get)\w*\b[^\n]{0,80})?"
 )
 _TURNS = pattern(
-    r"(?i)\b(?:forget\w*|hesitat\w*|fail\w*|omit\w*|without|before|until|unless|except|but|instead|only|miss\w*"
-    r"|leave|leaving|skipping|use|run|execute|call|invoke|try|then)\b"
+    r"(?i)\b(?:forget\w*|hesitat\w*|fail\w*|omit\w*|without|before|until|unless|except|but|instead|only|miss\w*|leave"
+    r"|leaving|skipping|use|run|execute|call|invoke|try|then)\b"
 )
 _ONCE = pattern(
     r"(?i)^[\s\"'`“(]*(?:ever |again |just |simply |blindly |directly |also )*(?:us(?:e|ing)|run(?:ning)?"
@@ -128,9 +101,8 @@ _ONCE = pattern(
 )
 _STARTS = pattern(r"(?i)^[\s>*\-•#\d.)]*(?:if|when|whenever|while|in case|unless|until|because|since|after|once)\b")
 _DIRECTS = pattern(
-    r"(?i)\b(?:always|must|should|instead|do this|prefer|make sure|ensure|have to|has to|need to|worked|works"
-    r"|please|required)\b"
-    r"|(?:^|[:,;.\n]\s*|\b(?:then|please|first|and|you|to) )(?:use|run|execute|call|try|set|add|install|do"
+    r"(?i)\b(?:always|must|should|instead|do this|prefer|make sure|ensure|have to|has to|need to|worked|works|please"
+    r"|required)\b|(?:^|[:,;.\n]\s*|\b(?:then|please|first|and|you|to) )(?:use|run|execute|call|try|set|add|install|do"
     r"|start|type|pipe|download|fetch|send)\b"
 )
 _FORBIDS_WHAT_FOLLOWS = pattern(
@@ -152,17 +124,17 @@ def risks_of_text(text: str) -> tuple[str, ...]:
 
 def _advised(text: str, *, directed: bool) -> Iterator[str]:
     """`directed` is for a text that tells what went wrong: there only what it says to do is advised."""
-    plain = plain_text(text)
-    plain = FAILED.sub(" ", plain)
+    plain = FAILED.sub(" ", plain_text(text))
     looked_at = 0
     heading = ""
     for number, (clause, is_code) in enumerate(_clauses(plain.replace("\\\n", " "))):
         before, heading = heading, clause if clause.rstrip().endswith(":") else ""
         if number <= MOST_CLAUSES and not is_code and not _is_suspicious(clause):
             continue
-        looked_at += len(clause) + _CHARS_FOR_A_CLAUSE
+        # Another clause costs as much as a hundred characters.
+        looked_at += len(clause) + 100
         if looked_at > MOST_LOOKED_AT_CHARS or number > MOST_CLAUSES:
-            yield UNREAD
+            yield tables.UNREAD
             return
         told = f"{before} {clause}"
         if _FORBIDS_WHAT_FOLLOWS.search(before) or (directed and not (_DIRECTS.search(told) or _LEFT_OUT.search(told))):
@@ -174,12 +146,12 @@ def _advised(text: str, *, directed: bool) -> Iterator[str]:
 
 
 _IN_PROSE = (
-    (("|", "pip"), PIPED, _TO_A_SHELL),
-    (DROPPING_SIGNS, DROPS, DROPPING),
-    (SWITCHING_SIGNS, SKIPS, SWITCHED_OFF),
-    (("||", "set +e"), SKIPS, SWALLOWS),
-    (("stricthost", "userknown", "hookspath", "gpgsign", "sslverify", "strict-ssl"), SKIPS, MORE_OPTIONS),
-    (("(", "child_process", "base64"), RUNS_CODE, DANGEROUS_CALL),
+    (("|", "pip"), tables.PIPED, _TO_A_SHELL),
+    (tables.DROPPING_SIGNS, tables.DROPS, tables.DROPPING),
+    (tables.SWITCHING_SIGNS, tables.SKIPS, tables.SWITCHED_OFF),
+    (("||", "set +e"), tables.SKIPS, tables.SWALLOWS),
+    (("stricthost", "userknown", "hookspath", "gpgsign", "sslverify", "strict-ssl"), tables.SKIPS, tables.MORE_OPTIONS),
+    (("(", "child_process", "base64"), tables.RUNS_CODE, tables.DANGEROUS_CALL),
 )
 
 
@@ -195,8 +167,7 @@ def _clauses(text: str) -> Iterator[tuple[str, bool]]:
         for end in (*(match.span() for match in _CLAUSE_END.finditer(masked)), (len(part), len(part))):
             piece = part[start : end[0]]
             start = end[1]
-            for at in range(0, len(piece), LONGEST_CLAUSE_CHARS):
-                yield piece[at : at + LONGEST_CLAUSE_CHARS], False
+            yield from ((piece[at : at + 2_000], False) for at in range(0, len(piece), 2_000))
 
 
 def _dangers_of_clause(clause: str) -> Iterator[tuple[Danger, int]]:
@@ -219,13 +190,13 @@ def _dangers_of_clause(clause: str) -> Iterator[tuple[Danger, int]]:
         if any(sign in lowered for sign in signs) and (found := way.search(clause)):
             yield (kind, ""), found.start()
     beginnings = {*named, *(word[:4] for word in named)}
-    for stems, kind, way in IN_WORDS:
+    for stems, kind, way in tables.IN_WORDS:
         said = None if stems.isdisjoint(beginnings) else way.search(words)
         if said and ("url" not in said.groupdict() or next(remote_addresses(said["url"]), "")):
             yield (kind, ""), said.start()
 
 
-_ALL_SIGNS = _PROGRAMS.union(*(signs for signs, _, _ in IN_WORDS))
+_ALL_SIGNS = _PROGRAMS.union(*(signs for signs, _, _ in tables.IN_WORDS))
 
 
 def _is_suspicious(clause: str) -> bool:
@@ -235,7 +206,9 @@ def _is_suspicious(clause: str) -> bool:
         any(sign in clause for sign in ("`", "=", " -", "|", "("))
         or clause.startswith("-")
         or not _ALL_SIGNS.isdisjoint((*named, *(word[:4] for word in named)))
-        or any(sign in clause.lower() for sign in (*DROPPING_SIGNS, *SWITCHING_SIGNS, "strict", "hookspath"))
+        or any(
+            sign in clause.lower() for sign in (*tables.DROPPING_SIGNS, *tables.SWITCHING_SIGNS, "strict", "hookspath")
+        )
     )
 
 
@@ -246,8 +219,8 @@ def _words_of(text: str) -> list[str]:
 def _dangers_of_commands(prose: str) -> Iterator[tuple[Danger, int]]:
     """From the name of a program on, a piece of prose may be a command, as far as nothing in it forbids the next."""
     for number, match in enumerate(_PROGRAM.finditer(prose)):
-        if number == MOST_COMMANDS_IN_A_CLAUSE:
-            yield (UNREAD, ""), match.start()
+        if number == 30:
+            yield (tables.UNREAD, ""), match.start()
             break
         segment = prose[match.start() : match.start() + LONGEST_COMMAND_CHARS].partition("\n")[0]
         until = _FORBIDS.search(segment, 1)
@@ -283,24 +256,19 @@ def risks_of_memory(memory: Memory) -> tuple[str, ...]:
     """What is dangerous about what a memory that is not the user's advises; a warning advises what it says to do
     instead.
     """
-    return _risks_of(memory.title, memory.description, memory.content, memory.outcome, _mended_by(memory.metadata))
-
-
-def _mended_by(metadata: Mapping[str, object]) -> tuple[str, str, str]:
-    trouble = metadata.get("trouble")
+    trouble = memory.metadata.get("trouble")
     fields = trouble if isinstance(trouble, Mapping) else {}
-    return str(fields.get("worked") or ""), str(fields.get("first") or ""), str(fields.get("change") or "")
+    worked, first, change = (str(fields.get(name) or "") for name in ("worked", "first", "change"))
+    is_warning = memory.outcome is Outcome.FAILURE
+    text = f"{memory.description}\n\n{memory.content}"
+    return _risks_of(memory.title, text, (worked, first), change, is_warning=is_warning)
 
 
 @lru_cache(maxsize=512)
-def _risks_of(
-    title: str, description: str, content: str, outcome: Outcome, mended_by: tuple[str, str, str]
-) -> tuple[str, ...]:
-    worked, first, change = mended_by
-    kinds = [kind for action in (worked, first) for kind in risks_of_action(action)]
+def _risks_of(title: str, text: str, actions: tuple[str, ...], change: str, *, is_warning: bool) -> tuple[str, ...]:
+    kinds = [kind for action in actions for kind in risks_of_action(action)]
     kinds += risks_of_text(change)
-    is_warning = outcome is Outcome.FAILURE
     if is_warning and _LEFT_OUT.search(title):
         kinds += risks_of_action(title) or [kind for (kind, _), _ in _dangers_of_clause(plain_text(title))]
-    text = f"{description}\n\n{content}" if is_warning else f"{title}\n\n{description}\n\n{content}"
-    return tuple(dict.fromkeys((*kinds, *_advised(text, directed=is_warning))))
+    advised = _advised(text if is_warning else f"{title}\n\n{text}", directed=is_warning)
+    return tuple(dict.fromkeys((*kinds, *advised)))
