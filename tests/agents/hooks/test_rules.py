@@ -222,7 +222,12 @@ def test_a_prompt_that_an_agent_gives_to_another_one_is_proposed_and_decides_not
     assert in_force(desktop) == []
 
 
-HOOK_OF_CLAUDE_CODE = {"CLAUDECODE": "1", "AI_AGENT": "claude-code_2-1-325_harness", "CLAUDE_PROJECT_DIR": "/work"}
+HOOK_OF_CLAUDE_CODE = {
+    "CLAUDECODE": "1",
+    "AI_AGENT": "claude-code_2-1-325_harness",
+    "CLAUDE_PROJECT_DIR": "/work",
+    "CLAUDE_CODE_ENTRYPOINT": "cli",
+}
 """As version 2.1.325 starts it; in the shells of its agent the second ends with `_agent`."""
 
 
@@ -407,9 +412,6 @@ def test_an_answer_decides_nothing_where_the_project_has_prompts_scheduled(deskt
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(desktop.folder / "project"))
     assert "in a terminal of your own" in desktop.types("keep-rules").json["reason"]
     assert in_force(desktop) == []
-
-
-HOOK_OF_CLAUDE_CODE = {"CLAUDECODE": "1", "AI_AGENT": "claude-code_2-1-325_harness", "CLAUDE_CODE_ENTRYPOINT": "cli"}
 
 
 def test_the_marks_of_claude_codes_own_hooks_make_nobody_an_agent(desktop, monkeypatch):
