@@ -216,13 +216,13 @@ def test_a_prompt_that_an_agent_gives_to_another_one_is_proposed_and_decides_not
     assert in_force(desktop) == []
 
 
-HOOK_OF_CLAUDE_CODE = {"CLAUDECODE": "1", "AI_AGENT": "claude-code_2-1-325_harness", "CLAUDE_PROJECT_DIR": "/work"}
+MARKED_LIKE_A_SHELL = {"CLAUDECODE": "1", "AI_AGENT": "claude-code_2-1-325_harness", "CLAUDE_PROJECT_DIR": "/work"}
 """As version 2.1.325 starts it; in the shells of its agent the second ends with `_agent`."""
 
 
 @pytest.mark.parametrize("earlier", [False, True])
 def test_a_hook_that_its_program_marks_like_a_shell_hears_the_user(desktop, monkeypatch, earlier):
-    for name, value in HOOK_OF_CLAUDE_CODE.items():
+    for name, value in MARKED_LIKE_A_SHELL.items():
         if not (earlier and name == "AI_AGENT"):
             monkeypatch.setenv(name, value)
     desktop.types("Never push to main.")
@@ -231,7 +231,7 @@ def test_a_hook_that_its_program_marks_like_a_shell_hears_the_user(desktop, monk
 
 @pytest.mark.parametrize("mark", [{"AI_AGENT": "claude-code_2-1-325_agent"}, {"CODEX_THREAD_ID": "7"}])
 def test_a_hook_around_which_there_is_an_agents_shell_does_not(desktop, monkeypatch, mark):
-    for name, value in {**HOOK_OF_CLAUDE_CODE, **mark}.items():
+    for name, value in {**MARKED_LIKE_A_SHELL, **mark}.items():
         monkeypatch.setenv(name, value)
     desktop.types("Never push to main.")
     assert in_force(desktop) == []
