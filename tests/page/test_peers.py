@@ -62,7 +62,7 @@ def test_a_peer_is_revoked_after_a_question_and_what_came_of_it_is_hidden(anna):
     page = _open(anna)
     page.get_by_role("button", name="Revoke ben <b>", exact=True).click()
     dialog = page.locator("dialog")
-    dialog.get_by_text("everything that came from it is held back").wait_for()
+    page.locator("dialog", has_text="everything that came from it is held back").wait_for()
     dialog.get_by_role("button", name="Cancel").click()
     page.get_by_text("in force").nth(2).wait_for()
     assert page.get_by_text("in force").count() == 3
@@ -76,4 +76,4 @@ def test_a_bank_that_is_not_on_the_bus_has_no_page_of_peers_in_its_list(looker):
     page = looker.open("")
     assert page.get_by_role("link", name="Peers").count() == 0
     looker.open("peers")
-    page.get_by_text("is not on the bus").wait_for()
+    page.locator("main", has_text="is not on the bus").wait_for()
