@@ -19,6 +19,7 @@ MIXED = "rc6iLoUEFGGAWNLs" + "uBJnmsh4tZBoCxcD" + "Umc45HIP"
 UUID = "a6386f9e-b161-" + "4cac-93fe-1214e3c6f3d2"
 WORD = "Ihq" + "Sb1Gg"
 SALTED = "Zk81LqWx55VbNc" + "JtYh27Pm"
+PLAIN_WORD = "sunsh" + "ineroad"
 LONG_HASH = SALTED + "DsGf9Eo3R4nd0m" + "Kq81Lz"
 
 UNDER_NAMES = [
@@ -30,7 +31,9 @@ UNDER_NAMES = [
     ('"method": "login_with_api_key", "params": ["{}"]', "8-" + MIXED),
 ]  # fmt: skip
 OF_SERVICES = [
-    ("assemblyai = {}\n", HEX), ('pinecone_key = "{}"', UUID), ('postmark: "{}",', UUID), ("splunk.hec={}", UUID),
+    ("voyageai={}", MIXED), ("assemblyai,{}\n", MIXED), ("algolia = {}\n", "Zk81LqWx=" + MIXED), ("bittrex<={}", HEX),
+    ("hubspot:{}", UUID.upper()), ("snykkey={}", UUID), ("sonarlogin: {}", "9le7qluvq0026rh0" + "qvfw61cqxqqyvsc5"),
+    ("datagov: {}|", MIXED), ("assemblyai = {}\n", HEX), ('pinecone_key = "{}"', UUID), ('postmark: "{}",', UUID), ("splunk.hec={}", UUID),
     ('customer.io: "{}"', HEX), ('new_relic = "{}"', MIXED), ('client = Mailjet("{}")', MIXED), ('"sonarLogin": "{}"', HEX),
 ]  # fmt: skip
 BY_THEIR_PREFIX = [
@@ -38,6 +41,11 @@ BY_THEIR_PREFIX = [
     ("init({!r})", "zork_" + MIXED), ("{}", "zorkpat_" + MIXED), ("ck: {}", "ck_staging_" + MIXED),
     ("{}", HEX + ".LLSZ" + "2InjarUXEhNr"), ("Bearer {}", "STAGE_" + HEX), ("{}", "ovsxp_" + UUID),
     ("{}", "dub_" + "Qm81LqWx55VbNcJtYh27PmDs"), ("{}", "xaat-" + UUID), ("{}", "phr_" + MIXED), ("{}", "crsr_" + HEX + HEX),
+    ("{}", "akab-" + "rfobj3pv75oy83l0-" + "fus3pqxh3da4l60x"), ("{}", "1000." + HEX + "." + HEX), ("{}", "sk_" + UUID),
+    ("{}", "SUA" + "M7Q2KXW5ZLTVB4" * 4), ("{}", "k3.secret." + MIXED), ("{}", "TlRMTVNTUAADAAAA" + MIXED), ("{}", "cosmo_" + HEX),
+    ("{}", "t1." + MIXED + "." + HEX + HEX), ("{}", "IGQV" + MIXED + HEX), ("{}", "dnkey-" + HEX.upper() + "-" + HEX.upper() + "A1B2C3D4"),
+    ("{}", "ATTA" + HEX + HEX), ("{}", "al-" + MIXED + "Zk8"), ("{}", "amzn.mws." + UUID), ("{}", "nfc_" + MIXED),
+    ("BUNDLE_GEMS__CONTRIBSYS__COM={}", "9f3c1ab4:" + "7e20d56b"), ("{}", "db-" + MIXED[:29]),
 ]  # fmt: skip
 HASHED = [
     ("root:{}:19000:0:99999:7:::", "$1$" + "Ok8rLmVl$" + SALTED), ("{}", "$5$rounds=5000$" + "saltsalt$" + SALTED + "Qm8" + SALTED[:18]),
@@ -50,14 +58,22 @@ HANDED_OVER = [
     ('DriverManager.getConnection("jdbc:x", "jo", "{}")', WORD), ("ftp_login($c, 'jo', '{}')", WORD),
     ('[System.Net.NetworkCredential]::new("svc", "{}")', "s3cr" + "etP@ss"),
     ('psycopg2.connect("host=prod dbname=app user=jo password={}")', "ziggy" + "mops"),
-    ("Connection(db=0,password={},host=cache)", "kq8dj2" + "mzpw"),
+    ("Connection(db=0,password={},host=cache)", "kq8dj2" + "mzpw"), ('url.UserPassword("jo", "{}")', WORD),
 ]  # fmt: skip
 IN_COMMANDS = [
     ("schtasks /create /tn t /ru jo /rp {}", "P@ss" + "w0rdx"), ("net use Z: \\\\srv\\share /user:ORG\\jo {}", "P@ss" + "w0rdx"),
     ("net user jo {} /add", WORD), ("cmdkey /add:srv /user:jo /pass:{}", WORD), ("sqlcmd -S db -U sa -P {}", WORD),
     ("plink -ssh jo@h -pw {}", WORD), ("ldapsearch -x -D cn=jo -w {}", WORD), ("smbclient //h/s -U jo%{}", WORD),
     ("openssl rsa -passin pass:{} -in k", WORD), ("az login --service-principal -u jo -p {}", WORD),
-    ("xfreerdp /v:h /u:jo /p:{}", WORD),
+    ("xfreerdp /v:h /u:jo /p:{}", WORD), ("ConvertTo-SecureString '{}' -AsPlainText -Force", WORD),
+    ("requirepass {}", WORD), ("echo '{}' | docker login -u jo --password-stdin", PLAIN_WORD), ("IDENTIFIED BY '{}'", PLAIN_WORD),
+]  # fmt: skip
+PLAIN_WORDS = [
+    ('password = "{}"', PLAIN_WORD), ('ds.setPassword("{}");', PLAIN_WORD), ("'password' => '{}',", PLAIN_WORD),
+    ("DB_PASSWORD={}", PLAIN_WORD), ("spring.datasource.password={}", PLAIN_WORD), ("<password>{}</password>", PLAIN_WORD),
+    ('<entry key="password">{}</entry>', "hunt" + "er22"), ('<add key="Password" value="{}" />', PLAIN_WORD),
+    ("password: env.DB_PASSWORD || '{}'", PLAIN_WORD), ('props.put("password", "{}")', PLAIN_WORD), ("auth = ('jo', '{}')", PLAIN_WORD),
+    ("db_password={}", "blue!" + "sky"), ('passphrase: "{}",', "open" + "Sesame"),
 ]  # fmt: skip
 IN_ADDRESSES = [
     ("ldap://cn=admin,dc=org:{}@ldap.org", "Tr0ub" + "4dor9"), ("pip install -i https://{}:@pypi.fury.io/org", MIXED),
@@ -67,7 +83,7 @@ IN_ADDRESSES = [
 
 @pytest.mark.parametrize(
     ("carrier", "secret"),
-    [*UNDER_NAMES, *OF_SERVICES, *BY_THEIR_PREFIX, *HASHED, *HANDED_OVER, *IN_COMMANDS, *IN_ADDRESSES],
+    [*UNDER_NAMES, *OF_SERVICES, *BY_THEIR_PREFIX, *HASHED, *HANDED_OVER, *IN_COMMANDS, *PLAIN_WORDS, *IN_ADDRESSES],
 )
 def test_a_secret_of_every_kind_in_public_lists_goes(carrier: str, secret: str) -> None:
     text = carrier.replace("{!r}", repr(secret)).replace("{}", secret)
@@ -101,6 +117,19 @@ def test_a_secret_of_every_kind_in_public_lists_goes(carrier: str, secret: str) 
         "ldapsearch -x -D cn=jo -W",
         "`net use /user:jo` without a password asks for it",
         "see https://docs.acme.org/hooks/overview",
+        "password: 'required'",
+        '"password": "Passwort",',
+        "password = 'doesnotexist'",
+        'type = "password", label="current"',
+        "password: the one of your account",
+        "set a password for the account",
+        "kwargs_to_pass = kwargs",
+        'if password == "sunshineroad"',
+        f"github,{HEX}{HEX[:8]}",
+        f"gitlab/{HEX}",
+        "requirepass directive",
+        "a library identified by 'sunshineroad'",
+        "self.some_argument_that_is_long.s.anotherOneThatIsLong1",
         "the file_path=/tmp/a1b2c3d4e5f6a7b8c9d0 of it",
     ],
 )

@@ -139,8 +139,9 @@ def _find_named(text: str, name: str, position: int, end: int) -> tuple[Span | N
     value = _value(text, start, quote, _FIRST_CHARS)
     if len(value) < _SHORTEST_VALUE:
         return None, 2
-    # A plain word is passed by at once.
-    is_plain = value.startswith("[SECRET:") or (value.isalpha() and value.islower())
+    # A plain word is passed by at once, unless it is given to the name in quotes or as an element.
+    is_word = value.isalpha() and value.islower() and not quote and follows["operator"][0] != ">"
+    is_plain = value.startswith("[SECRET:") or is_word
     looks = 2 if is_plain else 10 + len(value) // 2
     if not _is_taken(text, position, end, _Pair(name, follows["operator"], quote, value, start)):
         return None, looks

@@ -137,7 +137,8 @@ elasticemail falai guardian heroku holidayapi hubspot kucoin loggly messagebird 
 opsgenie pinecone postmark postmarkapp rapid7 scaleway snyk splunk squarespace statsig statuspage tatum upstash
 wakatime
 """
-_GLUED = pattern(r"(?<=\w{3})(?:api)?(?:key|token|secret|login|access)$")
+_ENDS = ("key", "token", "secret", "login", "access")
+_GLUED = pattern(rf"(?<=\w{{3}})(?:api)?(?:{'|'.join(_ENDS)})$")
 _WORDS = pattern(r"[a-z][a-z0-9]+|[A-Z][a-z0-9]+|[A-Z0-9]+")
 _NO_KEY = "id ids url uri host sha hash digest version image tag ref commit channel user name team org"
 _NO_KEY_IN_A_NAME = """
@@ -167,7 +168,11 @@ def has_uuids_for_keys(name: str) -> bool:
 def _words(name: str) -> list[str]:
     """The words of a name, each with the next, and without what says that it is a key: `newRelic`, `snykkey`."""
     words = [word.lower() for word in _WORDS.findall(name)]
-    return [*words, *(first + second for first, second in pairwise(words)), *(_GLUED.sub("", word) for word in words)]
+    return [
+        *words,
+        *(first + second for first, second in pairwise(words)),
+        *(_GLUED.sub("", w) for w in words if w.endswith(_ENDS)),
+    ]
 
 
 @cache

@@ -25,6 +25,7 @@ _PAIR_CHARS = _NAME_CHARS + _SIGNS + "~/,"
 _PARTINGS = ("=", "+", "/", ".", ":", ",")
 """Signs within a value, behind which a row begins."""
 _SIGN = pattern(r"[=:>?|<,]+")
+_DIGIT = pattern(r"\d")
 _LINE_ENDS = pattern(r"[ \t]{0,4}(?:\Z|[\r\n;#<|\"'`]|\\[nr])")
 _REST = pattern(r"[\w.+/=~:-]{0,120}", re.ASCII)
 
@@ -37,7 +38,7 @@ def under_services(text: str, rows: Sequence[tuple[int, int]], purse: Purse) -> 
             continue
         end = _REST.match(text, row_end).end()  # type: ignore[union-attr]  # it matches anywhere
         name = _given_to(text, start, end)
-        if not (name and names_a_service(name)) and text[start - 1 : start] in _PARTINGS:
+        if text[start - 1 : start] in _PARTINGS and not names_a_service(name) and _DIGIT.search(text, start, end):
             start = _start_of_value(text, start)  # noqa: PLW2901
             name = _given_to(text, start, end)
         if not name or not names_a_service(name):
@@ -70,7 +71,7 @@ def _given_to(text: str, start: int, end: int) -> str:
             name = ahead.removesuffix("(")
     else:
         # `service,…` as in a list of keys, where a commit's id would stand as well.
-        name = ahead.rstrip(_SIGNS if is_hex(text[start:end]) else _SIGNS + ",")
+        name = ahead.rstrip(_SIGNS + "," if ahead.endswith(",") and not is_hex(text[start:end]) else _SIGNS)
         if _LINE_ENDS.match(text, end) is None:
             return ""
     if name == ahead:

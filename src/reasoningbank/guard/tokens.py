@@ -89,7 +89,12 @@ def tokens_in(text: str, rows: Sequence[tuple[int, int]], purse: Purse) -> Itera
 
     `rows` are where the characters of a name stand in a row.
     """
-    found = [run for run in rows if _may_be_token(text[run[0] : run[1]]) or text[run[0] - 1 : run[0]] == "."]
+    found = [
+        (start, end)
+        for start, end in rows
+        # A UUID may be the rest of a token whose prefix ends in a dot.
+        if _may_be_token(run := text[start:end]) or (text[start - 1 : start] == "." and is_uuid(run))
+    ]
     allowance = Allowance(text, purse)
     yield from _find_anchored(text, found, _EVERY, allowance)
     yield from prefixed_tokens(text, found, allowance)
