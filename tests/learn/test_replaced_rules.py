@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.learn.offline.user_rules import replaces
+from reasoningbank.agents.known_failures_file import RuleText
+from reasoningbank.learn.offline.user_rules import replaces, standing
 
 REPLACED = """\
 use pip instead of uv | Always use uv instead of pip
@@ -170,3 +171,9 @@ def test_the_later_word_replaces_the_earlier(line: str) -> None:
 @pytest.mark.parametrize("line", BESIDE.splitlines())
 def test_rules_that_can_both_be_kept_stand_beside_each_other(line: str) -> None:
     assert not replaces(*pair(line))
+
+
+def test_a_rule_that_is_replaced_replaces_nothing() -> None:
+    texts = ("Always answer in German.", "Please answer in English", "Answer me in German.")
+    rules = [RuleText(str(number), text) for number, text in enumerate(texts)]
+    assert standing(rules) == [rules[0], rules[2]]

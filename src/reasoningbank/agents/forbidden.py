@@ -15,7 +15,7 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.core.stem import stem
 from reasoningbank.guard.danger_tables import DELETES, DISCARDS, DROPS, OVERWRITES, SKIPS_HOOKS, SKIPS_TESTS
 from reasoningbank.guard.risky import harm_in
-from reasoningbank.learn.offline.wish_words import ANY_WORD, FRAME
+from reasoningbank.learn.offline.user_rules import ANY_WORD, FRAME
 
 _DOES: dict[str, str] = {
     DELETES: "delete remove erase wipe rm touch change file data",

@@ -12,7 +12,7 @@ import re
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
 from reasoningbank.learn.ingest.injected import IN_ANY_TEXT, IN_MESSAGES, is_program_message
-from reasoningbank.learn.offline.rule_sentences import QUOTED, masked_quotes
+from reasoningbank.learn.offline.rule_sentences import IMPERATIVES, LANGUAGE, QUOTED, masked_quotes
 from reasoningbank.learn.offline.user_sentences import (
     BULLET,
     HEADS_RULES,
@@ -20,12 +20,8 @@ from reasoningbank.learn.offline.user_sentences import (
     is_about_the_user,
     sentences_in,
 )
-from reasoningbank.learn.offline.wish_words import IMPERATIVES
 
 LOOKED_AT_CHARS = 20_000
-MOST_PLAIN, MOST_PROPOSED = 12, 4
-"""Of one prompt. A pasted handbook has more, and nobody wants to be asked about each line of it."""
-LONGEST_TYPED_CHARS, MOST_TYPED_LINES, MOST_WORDS_QUOTED = 500, 8, 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,18 +34,12 @@ class HeardRule:
 
 
 _CUE = pattern(
-    r"\b(?:al+w[ay]{1,2}s?|alwasy|alwyas|ne?ver|nevr|don['’]?t|not|only|must|should|shall|may|needs?|prefer|using"
-    r"|avoid|use"
-    r"|stop|quit|no|we|our|team|nobody|nothing|everyone|everybody|want|expect|like|love|hate|dislike|rather|me"
-    r"|remember"
-    r"|forget|mind|future|forward|henceforth|(?:now|today|here) on|next time|rules?|conventions?|guidelines?"
-    r"|principle|times"
-    r"|every|all|each|any|new|whenever|when|if|before|after|unless|keep|repl(?:y|ies)|respond|answers?|speak|talk"
-    r"|explain"
-    r"|communicate|stick|treat|follow|adopt|respect|assume|indent|favou?r|required|forbidden|mandatory|goes|belongs?"
-    r"|lives?|requires?|per|again|brief\w*|concise\w*|short\w*|terse|polite\w*|formal\w*|informal\w*|direct\w*|verbose"
-    r"|thorough|explicit|honest|careful|specific|plain\w*|detailed|consistent|small"
-    r"|in (?:english|german|french|spanish|italian|portuguese|dutch|chinese|japanese|korean|russian|\w+ case)"
+    r"\b(?:al+w|ne?v|don['’]?t|no|only|must|should|shall|may|need|prefer|us(?:e|ing)|avoid|stop|quit|we|our|team|every"
+    r"|want|expect|like|love|hate|dislike|rather|me|remember|forget|mind|future|forward|henceforth|(?:today|here) on"
+    r"|next time|rule|convention|guideline|principle|times|all|each|any|when|if|before|after|unless|keep|repl(?:y|ies)"
+    r"|respond|answer|speak|talk|explain|communicate|stick|treat|follow|adopt|respect|assume|indent|favou?r|require"
+    r"|forbidden|mandatory|goes|belong|lives?|per|again|brief|concise|short|terse|polite|formal|informal|direct|verbose"
+    rf"|thorough|explicit|honest|careful|specific|plain|detailed|consistent|small|in (?:{LANGUAGE}|\w+ case)"
     r"|(?:write|add|put|place|document|format|name|sign|leave) (?!an?\b|the\b|this\b|that\b|my\b|it\b)\w)",
     re.IGNORECASE,
 )
@@ -79,12 +69,11 @@ _DOCUMENT = pattern(
     r"\ufeff?[ \t]*#{1,6} ?\S|\[?!\[|[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,}|\+{3,})[ \t]*$|[ \t]*\|.*\||<!--|<!doctype"
     r"|\[[^\]\n]{1,200}\]:? ?\(?https?:|[^\n|]{1,80}\|[^\n|]{1,80}\|"
     # issues and pull requests, as `gh` prints them and as templates have them
-    r"|(?:title|state|author|labels|assignees|comments|projects|milestone|number|url|reviewers|additions|deletions)"
-    r":(?:\t|[ \t]*$)|--[ \t]*$|\S+ (?:opened|commented|edited|wants to merge|closed this|mentioned this)\b"
+    r"|(?:title|state|author|labels|assignees|comments|projects|milestone|number|url|reviewers|additions"
+    r"|deletions):(?:\t|[ \t]*$)|--[ \t]*$|\S+ (?:opened|commented|edited|wants to merge|closed this|mentioned this)\b"
     r"|[^\w\n]{0,12}(?:steps to reproduce|to reproduce|reproduction|expected|actual|describe the|additional context"
-    r"|environment"
-    r"|motivation|proposal|summary|description|screenshots?|version|checklist|installation|usage|prerequisites"
-    r"|contributing|license)\b[^.!?\n]{0,40}:?[^\w\n]{0,12}$|[-*] \[[ xX]\] "
+    r"|environment|motivation|proposal|summary|description|screenshots?|version|checklist|installation|usage"
+    r"|prerequisites|contributing|license)\b[^.!?\n]{0,40}:?[^\w\n]{0,12}$|[-*] \[[ xX]\] "
     # mails
     r"|(?:from|to|cc|bcc|subject|date|sent|reply-to|message-id|in-reply-to|von|an|betreff|gesendet):[ \t]"
     r"|on\b[^\n]{0,200}\bwrote:|am\b[^\n]{0,200}\bschrieb|-{2,} ?(?:original|forwarded)|begin forwarded message"
@@ -98,26 +87,24 @@ _OUTPUT = pattern(
     r"^[ \t]*(?:>|\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d(?::\d\d)?\b|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|[\[(<]?(?:error"
     r"|warn(?:ing)?|info|debug|trace|fatal|critical|notice|deprecat\w+)[\])>]?(?:\[\w+\])?[:|\s-]|npm (?:err!|error"
     r"|warn|notice)|yarn (?:run|install)|remote:|traceback |file \"|at \S+ ?\(|caused by|\w+(?:error|exception"
-    r"|warning)\b[:(]|[$%] |>>> |\+ |[-+]\s{2,}|(?:[^\s:]{1,200}:){2}\d|E {2,}|FAILED|PASSED|={2,}|-{2,}|\.{3}"
-    r"|#\d+ |Step \d"
-    r"|\[\w[\w.:/ -]*\])|^(?: {4,}|\t)\S",
+    r"|warning)\b[:(]|[$%] |>>> |\+ |[-+]\s{2,}|(?:[^\s:]{1,200}:){2}\d|E {2,}|FAILED|PASSED|={2,}|-{2,}|\.{3}|#\d+ "
+    r"|Step \d|\[\w[\w.:/ -]*\])|^(?: {4,}|\t)\S",
     re.MULTILINE | re.IGNORECASE,
 )
 """A line of output, a quotation or code: its paragraph is pasted."""
 _FOREIGN = pattern(
     r"\n[ \t]*\n[ \t]*\n|https?://|www\.|<\w|\w+@\w+\.\w"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]|\[(?:pasted"
-    r"|image|attached|truncated|\.\.\.)|(?:^|\s)@[\w-]+[,:]|\*\*|\[[^\]\n]+\]\(|\b(?:summari[sz]e|translate"
-    r"|proofread|rephrase|paraphrase"
-    r"|shorten|below|above|attached|described"
-    r"|pasted|(?:the|this|that|these|those) (?:issue|ticket|e?-?mail|message|log|review|comment|thread|feedback"
-    r"|spec|document|page|article|notes?)s?)\b|\b(?:contributors?|maintainers?|reporter|reviewers|contributing"
-    r"|workarounds?|deprecat\w+|changelog entry|installation|prerequisites?|documentation says|see (?:the|also"
-    r"|docs)|as of v?\d|we recommend|is recommended|recommended (?:to|that|way)|please note|note that"
-    r"|make sure (?:that )?you have|hi (?:all|team|everyone|folks)|dear|regards|cheers|sincerely|fyi|as discussed"
-    r"|sent from|wrote|end users?|our (?:users|customers)|users (?:must|should|can)|the following|e\.g\.|license"
-    r"|copyright|all rights|release notes?|upgrade guide|this (?:library|plugin|package|tool|guide|document|section"
-    r"|page|option|flag|setting|error|warning)|closes|fixes #|see #|cc @)\b",
+    r"|image|attached|truncated|\.\.\.)|(?:^|\s)@[\w-]+[,:]|\*\*|\[[^\]\n]+\]\(|\b(?:summari[sz]e|translate|proofread"
+    r"|rephrase|paraphrase|shorten|below|above|attached|described|pasted|(?:the|this|that|these|those) (?:issue|ticket"
+    r"|e?-?mail|message|log|review|comment|thread|feedback|spec|document|page|article|notes?)s?)\b|\b(?:contributors?"
+    r"|maintainers?|reporter|reviewers|contributing|workarounds?|deprecat\w+|changelog entry|installation"
+    r"|prerequisites?|documentation says|see (?:the|also|docs)|as of v?\d|we recommend|is recommended"
+    r"|recommended (?:to|that|way)|please note|note that|make sure (?:that )?you have|hi (?:all|team|everyone|folks)"
+    r"|dear|regards|cheers|sincerely|fyi|as discussed|sent from|wrote|end users?|our (?:users|customers)|users (?:must"
+    r"|should|can)|the following|e\.g\.|license|copyright|all rights|release notes?|upgrade guide|this (?:library"
+    r"|plugin|package|tool|guide|document|section|page|option|flag|setting|error|warning)|closes|fixes #|see #"
+    r"|cc @)\b",
     re.IGNORECASE,
 )
 """Signs that a text, or a part of it, comes from elsewhere than the user's keyboard."""
@@ -125,13 +112,12 @@ _LEAD_LINE = pattern(r"^(?P<lead>[^\n]{0,300}):[ \t]*$", re.MULTILINE)
 _BLANK_LINES = pattern(r"\n(?:[ \t]*\n)+")
 _LEAD = pattern(r"^(?P<lead>[^:]{0,80}):(?:\s|$)")
 _OWN_LEAD = pattern(
-    r"\s*(?:(?:please|and|also|so|ok|okay|hey|my|new|general|one|another|two|three|some|a|an|few|more|quick"
-    r"|important|house|the|for|you|your)[\s,]+)*(?:remember|reminder|rules?|preferences?|note to self|thing|things"
-    r"|important|btw|by the way|from (?:now|today) on|going forward|in (?:the )?future|(?:for|in) this (?:repo"
-    r"|repository|project|codebase)|please|also|always|never|style|conventions?|keep in mind|i (?:want|prefer|like)"
-    r"|(?:no|nope|wrong|stop|ok|okay|actually))(?:\s+(?:for (?:you|this|all|every\w*|the future)|from (?:now"
-    r"|today) on|going forward|in (?:the )?future|here|(?:of|in|for) (?:this|the) (?:repo|repository|project"
-    r"|codebase)))*\s*",
+    r"\s*(?:(?:please|and|also|so|ok|okay|hey|my|new|general|one|another|two|three|some|a|an|few|more|quick|important"
+    r"|house|the|for|you|your)[\s,]+)*(?:remember|reminder|rules?|preferences?|note to self|thing|things|important|btw"
+    r"|by the way|from (?:now|today) on|going forward|in (?:the )?future|(?:for|in) this (?:repo|repository|project"
+    r"|codebase)|please|also|always|never|style|conventions?|keep in mind|i (?:want|prefer|like)|(?:no|nope|wrong|stop"
+    r"|ok|okay|actually))(?:\s+(?:for (?:you|this|all|every\w*|the future)|from (?:now|today) on|going forward"
+    r"|in (?:the )?future|here|(?:of|in|for) (?:this|the) (?:repo|repository|project|codebase)))*\s*",
     re.IGNORECASE,
 )
 _OWN_LIST_LEAD = pattern(
@@ -140,14 +126,12 @@ _OWN_LIST_LEAD = pattern(
 _REQUEST = pattern(
     r"(?:(?:please|pls|plz|kindly|now|then|next|first|also|and|so|ok|okay|hi|hello|hey|claude|codex|gemini|copilot"
     r"|just|great|perfect|thanks|thank you|good|nice|yes|yeah|right|cool)[\s,.!:-]+)*"
-    rf"(?:{IMPERATIVES}|fix|implement|refactor|debug|investigate|rename|delete|remove|upgrade|deploy"
-    rf"|migrate|port"
-    r"|convert|optimi[sz]e|find|search|change|replace|extract|rewrite|generate|finish|continue|turn|enable|disable"
-    r"|try|go|work|clean|revert|undo|help|improve|speed|handle|support|release|publish|get|split|drop|draft|write"
-    r"|prepare|(?:can|could|would|will) you|i(?:['’]d| would) like you to|i (?:want|need) you to|let['’]?s"
-    r"|let us)\b(?!.*\b(?:but|because|it (?:says|fails|crashes))\b)|(?:hi|hello|hey|thanks|thank you|ok|okay|yes"
-    r"|great|good|perfect|nice|done|no|nope|wrong)(?: \w+)?[\s.!,]*$|(?:that|it|this) works\b|looks good|well done"
-    r"|good job",
+    rf"(?:{IMPERATIVES}|fix|implement|refactor|debug|investigate|upgrade|deploy|migrate|port"
+    r"|convert|optimi[sz]e|find|search|change|replace|extract|rewrite|generate|finish|continue|turn|enable|disable|try"
+    r"|go|work|revert|undo|help|improve|speed|handle|support|release|publish|get|split|drop|draft|write|prepare"
+    r"|(?:can|could|would|will) you|i(?:['’]d| would) like you to|i (?:want|need) you to|let['’]?s"
+    r"|let us)\b(?!.*\b(?:but|because|it (?:says|fails|crashes))\b)|(?:hi|hello|hey|thanks|thank you|ok|okay|yes|great"
+    r"|good|perfect|nice|done|no|nope|wrong)(?: \w+)?[\s.!,]*$|(?:that|it|this) works\b|looks good|well done|good job",
     re.IGNORECASE,
 )
 _BINDS = pattern(
@@ -188,11 +172,11 @@ def heard_rules(prompt: str, agent: str) -> list[HeardRule]:
     from reasoningbank.guard.risky import risks_of_text
 
     plain = {rule: is_typed and not _VAGUE_RULE.match(rule) and not risks_of_text(rule) for rule in texts}
-    rules = [rule for rule, is_plain in plain.items() if is_plain][:MOST_PLAIN]
-    rules += [rule for rule, is_plain in plain.items() if not is_plain][:MOST_PROPOSED]
+    # A pasted handbook has more, and nobody wants to be asked about each line of it.
+    rules = [rule for rule in plain if plain[rule]][:12] + [rule for rule in plain if not plain[rule]][:4]
     return [
-        HeardRule(text=rule, is_plain=plain[rule], about_user=is_about_the_user(rule))
-        for rule in plain
+        HeardRule(text=rule, is_plain=is_plain, about_user=is_about_the_user(rule))
+        for rule, is_plain in plain.items()
         if rule in rules
     ]
 
@@ -239,28 +223,22 @@ def _heads_quotation(line: str) -> bool:
 
 def _is_typed(text: str, sentences: list[UserSentence]) -> bool:
     """True if nothing in a short prompt speaks against its having been typed."""
-    if len(text) > LONGEST_TYPED_CHARS:
+    if len(text) > 500:
         return False
     lines = [line for line in text.splitlines() if line.strip()]
     quoted = sum(len(words.split()) for words in QUOTED.findall(text))
-    if len(lines) > MOST_TYPED_LINES or quoted > MOST_WORDS_QUOTED or _FOREIGN.search(text):
+    if len(lines) > 8 or quoted > 6 or _FOREIGN.search(text):
         return False
-    if _has_unbound_rule(lines):
+    rules = [any(sentence.rules for sentence in sentences_in(line)) for line in lines]
+    # A line before that only asks for something may be what the rule was copied for.
+    if any(
+        is_rule and not all(rules[:number]) and not _BINDS.match(lines[number]) and not BULLET.match(lines[number])
+        for number, is_rule in enumerate(rules)
+    ):
         return False
     if any(map(BULLET.match, lines)) and not (HEADS_RULES.search(lines[0]) and _OWN_LIST_LEAD.search(lines[0])):
         return False
     return all(map(_is_own_sentence, sentences))
-
-
-def _has_unbound_rule(lines: list[str]) -> bool:
-    """True if a line sets a rule right after one that only asks for something: that may be what the rule was"
-    " copied for.
-    """
-    rules = [any(sentence.rules for sentence in sentences_in(line)) for line in lines]
-    return any(
-        is_rule and not all(rules[:number]) and not _BINDS.match(lines[number]) and not BULLET.match(lines[number])
-        for number, is_rule in enumerate(rules)
-    )
 
 
 def _is_own_sentence(sentence: UserSentence) -> bool:

@@ -10,31 +10,125 @@ from __future__ import annotations
 import re
 
 from reasoningbank.core.patterns import pattern
-from reasoningbank.learn.offline.wish_words import (
-    ASKS_YOU,
-    CRAFT,
-    DETERMINED,
-    DONE_ONLY,
-    FORBIDDEN_THINGS,
-    GENERIC_TALK,
-    IDENTIFIER,
-    IDLE_VERBS,
-    IMPERATIVES,
-    LANGUAGE,
-    LASTING,
-    LOCAL,
-    MANNERS,
-    NO_HABIT,
-    NO_IDIOM,
-    OCCASIONS,
-    PAST,
-    QUESTION,
-    REPORTED,
-    TALK,
-    TROUBLE,
+
+# ---------------------------------------------------------------- words in which people set rules, in English
+
+
+def _any(words: str) -> str:
+    return f"(?:{'|'.join(words.split()).replace('_', ' ')})"
+
+
+_LANGUAGE_NAMES = (
+    "english german french spanish italian portuguese dutch chinese japanese korean russian polish "
+    "turkish swedish danish norwegian finnish czech ukrainian arabic hindi greek hebrew"
+)
+LANGUAGES = frozenset(_LANGUAGE_NAMES.split())
+LANGUAGE = _any(f"{_LANGUAGE_NAMES} deutsch français español plain_english")
+CRAFT = _any(
+    "tests? test_cases? unit_tests? integration_tests? commits? commit_messages? messages? pull_requests? prs? mrs? "
+    "merges? branches branch branch_names? code functions? methods? class(?:es)? variables? names? identifiers? "
+    "files? file_names? folders? modules? packages? comments? docstrings? docs? documentation readmes? imports? "
+    "exports? migrations? secrets? passwords? credentials keys? tokens? dependencies dependency libraries logs? "
+    "logging dates? times? timestamps? answers? replies reply explanations? type_hints? types? annotations? strings? "
+    "errors? exceptions? constants? configs? configuration sql quer(?:y|ies) schemas? schema_changes? releases? "
+    "deploys? deployments? builds? changes? features? fix(?:es)? bugfixes hotfixes endpoints? apis? components? "
+    "styles? lines? indentation formatting whitespace spelling versions? changelogs? tickets? issues? scripts? "
+    "pipelines? reviews? refactorings? refactors? data backups? environments? flags? helpers? utilities mocks? "
+    "fixtures? snapshots? assertions? todos? warnings? hooks? plans? summaries diffs? edits?"
+)
+"""What programmers make rules about."""
+NO_HABIT = _any(
+    "need have had has should want can could must_have are were was will would got get see saw think thought know "
+    "knew found figured tried did do_not_know might may just also both still already all_know recently noticed "
+    "hit ran broke lost went made gave took came wrote added changed updated upgraded moved switched fixed merged "
+    "deployed can't cannot couldn't didn't aren't weren't haven't won't wouldn't shouldn't really seem "
+    "keep_getting discussed agreed talked decided"
+)
+"""After `we`: what happened, is, or is to be done, and no habit."""
+TALK = _any("answer reply respond speak talk write_to_me write explain communicate")
+GENERIC_TALK = _any("answer reply respond talk speak")
+MANNER = _any(
+    "answer reply respond explain summari[sz]e apologi[sz]e speak talk address greet thank interrupt confirm tell_me "
+    "show_me remind_me ask_me call_me give_me"
+)
+MANNERS = _any(
+    "brief(?:ly)? concise(?:ly)? short(?:er)? terse polite(?:ly)? formal(?:ly)? informal(?:ly)? direct(?:ly)? "
+    "verbose thorough explicit honest careful specific simpl[ey]_words plain(?:ly)? detailed consistent small "
+    "to_the_point like_i['’]m as_if_i"
+)
+IMPERATIVES = _any(
+    "run ask check update add write test build format lint review explain show make commit rebase pull fetch "
+    "merge use bump document tell stop wait confirm verify double-check read look start create open close tag "
+    "squash sign validate sync clean save back_up log include mention link list keep put do be give summari[sz]e "
+    "rerun regenerate notify consult push warn prefer avoid treat leave move delete remove rename"
+)
+DONE_ONLY = _any(
+    "use commit push merge deploy edit touch change run install import write add create release apply ask read "
+    "delete remove log answer reply respond call build test format publish accept rely depend work"
+)
+FORBIDDEN_THINGS = _any(
+    "squash amend rebase rename revert touch edit modify change push commit delete remove drop deploy merge use "
+    "run install add create rewrite reformat refactor force-push skip disable mock log print expose hard-?code "
+    "import assume guess apologi[sz]e explain repeat tell ask put write store ship"
+)
+"""What is forbidden for good even where one thing is named."""
+OCCASIONS = _any(
+    "change commit push pr pull_request release deploy deployment edit feature fix merge task step session answer "
+    "reply refactoring test build"
+)
+IDLE_VERBS = _any(
+    "worry mind forget bother think know see understand wait panic you be_sorry get have want need it that seen "
+    "gonna give_up hesitate stop let quote care"
+)
+PAST = _any(
+    "thought seen had knew known got gone heard did done went came saw found met made took been was were is has "
+    "felt said told left"
+)
+DETERMINED = pattern(
+    r"(?i)\b(?:a|an|the|this|that|these|those|it|its|them|here|there|my|his|her|second|first)\b|\b[\w-]+(?:/[\w.-]+)+"
+    r"|\[|\b[\w.]+@\w|\b\w+\.(?:py|js|ts|tsx|go|rs|java|c|cpp|h|rb|php|sql|ya?ml|json|toml|md|html|css|sh)\b"
+)
+"""Words that point at one thing: what is asked of it is a task."""
+IDENTIFIER = pattern(r"\b[a-z]+(?:_[a-z0-9]+)+\b(?!-)|\b[a-z]+[A-Z]\w+\b|\b\w+\(\)")
+LOCAL = pattern(
+    r"(?i)\b(?:for now|this time|just (?:this )?once|only this once|yet|today|tonight|right now|at the moment|meanwhile"
+    r"|for (?:this|the) (?:task|change|moment|time being)"
+    r"|in (?:this|the) (?:pr|commit|change|task|file|function|method|class|diff|branch|pull request)"
+    r"|until the|until (?:i|you|we|it)|when you(?:['’]re| are) (?:done|ready|finished|through)|break (?:any|every)thing"
+    r"|this (?:one|week|sprint)|now|instead here|already|(?:any|no)thing else)\b"
+)
+"""What holds for the moment is no rule."""
+LASTING = pattern(
+    r"(?i)\b(?:from (?:now|here|today) on(?: ?wards?)?(?: out)?|going forward|henceforth|as a rule|at all times"
+    r"|under no circumstances|until further notice|for future reference|keep in mind|bear in mind"
+    r"|(?:do not|don['’]t|never) ever|on principle|without exception)\b|^in (?:the )?future\b"
+    r"|^(?:please|don['’]t|do not|always|never|make sure)\b.*\bin (?:the )?future\b"
+)
+TROUBLE = pattern(
+    r"(?i)\b(?:crash\w*|fail(?:s|ed|ing)?|errors? out|bugs?|broken|breaks?|broke|timeouts?|times out|hangs?|stuck|404"
+    r"|500|does ?n[o'’]t work|slow|wrong|keeps? (?:getting )?\w+(?:ing|ed)|i need|i want|i get)\b"
+)
+QUESTION = pattern(
+    r"(?i)^(?:what|why|how|who|whom|whose|which|where|when (?:do|does|did|is|are|was|will|should)|is|are|was|were|do"
+    r"|does|did|has|have|had|can|could|would|will|should|shall|may|might|am|isn['’]t|aren['’]t|don['’]t you|any)\b"
+    r"(?! not\b)(?! (?:always|never)\b)"
+)
+ASKS_YOU = pattern(r"(?i)^(?:can|could|would) you\b")
+REPORTED = pattern(
+    r"(?i)^(?:error|warning|warn|info|debug|fatal|hint|\w+(?:Error|Exception|Warning)|npm \w+)\b[^:]{0,20}:|\b(?:he"
+    r"|she|they|docs?|documentation|readme|boss|manager|colleague|coworker|article|book|post|logs?|message|error"
+    r"|manual|guide|linter|compiler|output|someone|somebody|people|wiki|comment|ticket|issue|customer"
+    r"|client)\b[^,;:]{0,40}\b(?:says?|said|reads?|states?|told|tells?|warns?|recommends?|suggests?|claims?|mentions?"
+    r"|wants?)\b|\b(?:getting|got|get|see|seeing|prints?|shows?)\s+Q{2,}|\blet['’]s\b"
+)
+NO_IDIOM = pattern(
+    r"(?i)^no (?:problem|worries|idea|such|way|need|rush|thanks?|luck|change|difference|output|errors?|results?|answer"
+    r"|response|one|match(?:es)?|module|matter|doubt|wonder|more|longer|big|hurry|offen[cs]e|stress|worry|hard|clue|it|that"
+    r"|this|i|you|we|they|he|she|there|not|pressure|action)\b"
 )
 
-MOST_WORDS_OF_NO = 6
+# ---------------------------------------------------------------- shapes of rules
+
 _NEVER_BUT = pattern(r"(?!)")
 _POLITE = r"(?:(?:please|pls|plz|kindly|also|just),?\s+)*"
 _BEGIN = r"(?:^|[,;:–—]\s*|\b(?:and|but|then|so)[,\s]+)"
@@ -89,187 +183,99 @@ _JOINT = _found(r"(?:\s*;|,|,?\s+(?:and|but))\s+(?=(?:please\s+)?(?:always|never
 _FRAME_OF_VERB = _found(r"^(?:(?:please|always|never|ever|do not|don['’]?t|we|you|must|should|only|just)\s+)+")
 _TASK_AND = _found(r".*\w.*(?:\band|\bbut|[,;:–—-])\s*$")
 
-_SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
-    # what is done here
-    (
-        _found(
-            rf"\b(?:we|nobody|everyone|you(?=\s+(?:should|must|can|will))|team)\s+(?:(?:should|must|can|will)\s+)?"
-            rf"(?:always|never|only)\s+(?:ever\s+)?(?!(?:{NO_HABIT}|{PAST}|forget|fails?)\b)[a-z-]+(?<!ed)\b"
-        ),
-        TROUBLE,
-    ),
-    (
-        _found(
-            rf"{_HERE}(?:we|the team)(?:\s+(?:always|never|only|usually|generally|don['’]?t|do not|all))*\s+"
-            rf"(?!(?:{NO_HABIT}|{PAST}|is|was|always|never|only|usually|generally|all)\b)[a-z-]+(?<!ed)\b"
-        ),
-        TROUBLE,
-    ),
-    (
-        _found(
-            r"\b(?:nobody|no one|nothing|everyone|everybody|this (?:repo|repository|project|codebase))\s+"
-            r"(?:always |never |only )?"
-            r"(?!knows|seems|was|has|needs|crashes|gets|happens|works|changes|is\b)[a-z]+(?:e?s|ges)\b"
-        ),
-        TROUBLE,
-    ),
-    (
-        _found(
-            r"\bour\s+(?:\w+\s+){0,2}(?:is|are|follow|follows|use|uses|go|goes|must|should|live|lives|belong|start"
-            r"|begin)\b"
-        ),
-        TROUBLE,
-    ),
-    # how this person likes things
-    (
-        _found(
-            r"\bi (?:really |strongly |always |generally )?"
-            r"(?:prefer|like|love|hate|dislike|can['’]t stand|do ?n[o'’]t (?:like|want))"
-            r"\s+(?!(?:the|this|that|these|those|an?|to|what|how|one\s|not|them|my|your|you to)\b)(?!it\b(?! when))\S+"
-        ),
-        _NEVER_BUT,
-    ),
-    (
-        _found(r"\bi (?:(?:never|always) want|do ?n[o'’]t (?:want|like) you to|want (?:all|every|only|no))\b"),
-        _NEVER_BUT,
-    ),
-    (
-        _found(
-            r"\bi(?:['’]d| would) (?:prefer|rather|like)(?: it)? (?:if |that )?you (?!to (?!always|never)|can|could)"
-        ),
-        _NEVER_BUT,
-    ),
-    (_found(rf"\bi(?:['’]d like| want| expect| need) you to\b.*\b(?:always|never|{_GENERIC_TIME})"), _NEVER_BUT),
-    (
-        _found(
-            rf"{_START}(?:(?:i want you to|you should|you must|always)\s+)?(?:{TALK}\b[^.;]{{0,40}}\bin {LANGUAGE}\b"
-            rf"|{GENERIC_TALK} (?:to me )?(?:in|with|using) (?!(?:the|this|that|an?|your)\b)\w+)"
-            rf"|^in {LANGUAGE},? please"
-            rf"|^(?:all )?{CRAFT}(?: (?:and|or) {CRAFT})? (?:in|with|without) (?:{LANGUAGE}|\w+ case)\b"
-        ),
-        _NEVER_BUT,
-    ),
-    (
-        _found(
-            rf"^{_POLITE}(?:{TALK}|be|keep (?:it|your \w+|all \w+))\b"
-            r"(?:\s+(?:to me|me|your \w+|things|more|less|very))*"
-            rf"\s+{MANNERS}\b"
-        ),
-        _NEVER_BUT,
-    ),
-    (_found(rf"^{_POLITE}(?:call|address) me\s+(?!an?\b)[A-Za-z]+"), _NEVER_BUT),
-    (
-        _found(
-            r"\byour (?:\w+ )?(?:answers?|replies|responses?|messages?|commits?|comments?|explanations?|summaries"
-            r"|plans?|code) (?:are|is|was|were)\b"
-        ),
-        _NEVER_BUT,
-    ),
-    (
-        _found(
-            rf"^{_POLITE}(?:ask|(?:ask|check with|confirm with|tell|warn|show|consult|run it by) (?:me|us))\b.*"
-            r"\b(?:before|first|instead of|rather than|whenever|every)\b"
-        ),
-        _NEVER_BUT,
-    ),
-    # what is not to be done
-    (_found(rf"^{_POLITE}(?:stop|quit|no more)\s+[a-z]+ing\s+\S+"), IDENTIFIER),
-    (
-        _found(
-            rf"^{_POLITE}(?:stop (?:apologi[sz]|explain|comment|guess|assum|summari[sz])ing"
-            r"|no more (?:\w+ ){0,2}(?:comments?|emojis?|docstrings?|mocks?|todos?|files?|summaries))[.!]*$"
-        ),
-        _NEVER_BUT,
-    ),
-    (_found(rf"^{_POLITE}avoid\s+(?!it\b){_ONE}\S+"), IDENTIFIER),
-    # what holds for every thing of a kind
-    (
-        _found(
-            rf"^{_POINTING}(?:.*[,;]\s*)?(?:(?:every|all|each|any|no|new)\s+(?:\w+\s+){{0,2}}"
-            rf"|(?:\w+\s+)?(?={CRAFT}\b))"
-            rf"{CRAFT}\b(?!\s+(?:the|this|that|these|an?|my|it)\b)[^,;.]{{0,60}}?\b(?:{_NORMAL}|stays?|shall"
-            rf"|may not|(?:is|are) (?:always |never |only |not )?"
-            r"(?:required|forbidden|mandatory|allowed|optional|in|to be|written|named|kept))\b"
-        ),
-        _found(r"\b(?:who|whose)\b"),
-    ),
-    (
-        _found(
-            rf"^(?:(?!users|customers|people|clients|visitors|admins|members)[a-z]+s (?=must)"
-            rf"|(?:every|all|each|any|new)\s+(?:\w+\s+){{1,3}}){_NORMAL}\b"
-        ),
-        _NEVER_BUT,
-    ),
-    (
-        _found(
-            rf"^{_POINTING}(?:\w+\s+){{1,2}}(?:(?:are|is) (?:always|never|only)"
-            r"|(?:do ?n[o'’]t|do not|never|always|only) "
-            r"(?:get \w+ed|go|belong|live|contain|use|depend|import|need|touch))\b"
-        ),
-        _NEVER_BUT,
-    ),
-    (_found(r"\b(?:max(?:imum)?|at most|no more than|min(?:imum)?|at least|up to) \d+\b[^,;]* per\b"), _NEVER_BUT),
-    (
-        _found(rf"^{_POINTING}(?:[a-z-]+\s+){{1,3}}only (?:against|on|from|in|via|through|after|when|if|with|for)\b"),
-        TROUBLE,
-    ),
-    (
-        _found(
-            rf"^(?:(?:for|in|on|with) {_ONE}(?:\w+,? ){{1,3}}?|by default,? )"
-            r"(?:use|prefer|avoid|write|keep|put|run|follow|name)\b"
-        ),
-        TROUBLE,
-    ),
-    (
-        _found(rf"^{_POINTING}[a-z]+\b.*\b(?:everything|anything|whatever|wherever) (?:that )?you\b"),
-        _NEVER_BUT,
-    ),
-    (
-        _found(
-            rf"^{_POLITE}(?:leave (?:the |all )?\w+(?:ing|s)? to \w+|leave (?!it|this|that|them|the\b)[\w ]+ alone"
-            rf"|stick (?:to|with) (?:the existing|existing|our)\b|treat .{{1,60}}\bas\b"
-            rf"|(?:make|keep|write|give|sign|test) (?:every|each) {CRAFT}\b(?!.* for )"
-            rf"|(?:put|keep|place) (?:all |new )*{CRAFT} (?:next to|beside|under|in|into|out of|away from)\b"
-            rf"|(?:keep|update|run|write|add|bump|document)\b.*\b(?:with|for|in|on|after) (?:each"
-            rf"|every) {OCCASIONS}\b)"
-        ),
-        _NEVER_BUT,
-    ),
-    # what is allowed, or not asked for, any more
-    (
-        _found(
-            r"\byou(?: (?:can|may)|(?:['’]re| are) (?:allowed|free) to)\b.*\bagain\b"
-            r"|\bit(?:['’]s| is) (?:ok|okay|fine|alright|all right|allowed) (?:again )?to\b.*\bagain\b"
-            r"|\b(?:you (?:do ?n[o'’]t|no longer) (?:need|have) to|no need to)\b(?=.*\b(?:any ?more|no longer)\b)"
-            rf"|\byou no longer (?:need|have) to\b|^{_POLITE}forget (?:about )?(?:the|my|that) (?:\w+ ){{0,3}}rule\b"
-        ),
-        _NEVER_BUT,
-    ),
-    # what is to be done whenever
-    (_found(rf"^{_GENERIC_TIME}[^,]*,\s*{_POLITE}{IMPERATIVES}\b"), IDENTIFIER),
-    (_found(rf"^{_GENERIC_TIME}[^,]*\s(?:use|prefer|avoid)\s"), DETERMINED),
-    (
-        _found(
-            rf"^next time,?\s+{_POLITE}{IMPERATIVES}\b"
-            rf"|^{_POLITE}(?:use|prefer)\b.*\b(?:instead of|rather than) [a-z]+ing\b"
-            rf"|^{_POLITE}keep (?:the |your )?[a-z]+ (?:up to date|in sync|sorted)\b"
-            rf"|^{_POLITE}(?:write|keep|format) (?:all |your )?{CRAFT} in (?:the )?\w+[.!]*$"
-        ),
-        _NEVER_BUT,
-    ),
-    (_found(rf"^(?:if|when|whenever) you (?:need|want|have) [^,]+,\s*{_POLITE}{IMPERATIVES}\b"), IDENTIFIER),
-    (_found(rf"^{_POLITE}(?!tell\b){IMPERATIVES}\b.*\s{_GENERIC_TIME}"), IDENTIFIER),
-    (_found(rf"^{_POLITE}(?:remember|keep in mind|bear in mind)(?::|,| that| to)\s"), IDENTIFIER),
-    (
-        _found(
-            rf"^{_POLITE}(?:only\s+)?(?:use (?!either|both)|prefer|favou?r|follow|stick (?:to|with)|adopt|treat"
-            rf"|respect"
-            rf"|assume|indent with|keep (?=your|all|every|{CRAFT}\b)|name (?=all|every|{CRAFT}\b)"
-            rf"|(?:write|format|sign|document|add|put)(?!.* for ) (?=(?:(?:all|every|your|new)\s+)?{CRAFT}\b))\s*\w+"
-        ),
-        DETERMINED,
-    ),
-)
+_SHAPES = tuple(
+    (otherwise, _found(shape))
+    for otherwise, shapes in (
+        (TROUBLE, (
+            # what is done here
+            (rf"\b(?:we|nobody|everyone|you(?=\s+(?:should|must|can|will))|team)\s+(?:(?:should|must|can|will)\s+)?"
+             rf"(?:always|never|only)\s+(?:ever\s+)?(?!(?:{NO_HABIT}|{PAST}|forget|fails?)\b)[a-z-]+(?<!ed)\b"),
+            (rf"{_HERE}(?:we|the team)(?:\s+(?:always|never|only|usually|generally|don['’]?t|do not|all))*\s+"
+             rf"(?!(?:{NO_HABIT}|{PAST}|is|was|always|never|only|usually|generally|all)\b)[a-z-]+(?<!ed)\b"),
+            (r"\b(?:nobody|no one|nothing|everyone|everybody|this (?:repo|repository|project|codebase))\s+"
+             r"(?:always |never |only )?"
+             r"(?!knows|seems|was|has|needs|crashes|gets|happens|works|changes|is\b)[a-z]+(?:e?s|ges)\b"),
+            (r"\bour\s+(?:\w+\s+){0,2}(?:is|are|follow|follows|use|uses|go|goes|must|should|live|lives|belong|start"
+             r"|begin)\b"),
+            # what holds for every thing of a kind
+            rf"^{_POINTING}(?:[a-z-]+\s+){{1,3}}only (?:against|on|from|in|via|through|after|when|if|with|for)\b",
+            (rf"^(?:(?:for|in|on|with) {_ONE}(?:\w+,? ){{1,3}}?|by default,? )"
+             r"(?:use|prefer|avoid|write|keep|put|run|follow|name)\b"),
+        )),
+        (_NEVER_BUT, (
+            # how this person likes things
+            (r"\bi (?:really |strongly |always |generally )?"
+             r"(?:prefer|like|love|hate|dislike|can['’]t stand|do ?n[o'’]t (?:like|want))"
+             r"\s+(?!(?:the|this|that|these|those|an?|to|what|how|one\s|not|them|my|your|you to)\b)"
+             r"(?!it\b(?! when))\S+"),
+            r"\bi (?:(?:never|always) want|do ?n[o'’]t (?:want|like) you to|want (?:all|every|only|no))\b",
+            r"\bi(?:['’]d| would) (?:prefer|rather|like)(?: it)? (?:if |that )?you (?!to (?!always|never)|can|could)",
+            rf"\bi(?:['’]d like| want| expect| need) you to\b.*\b(?:always|never|{_GENERIC_TIME})",
+            (rf"{_START}(?:(?:i want you to|you should|you must|always)\s+)?(?:{TALK}\b[^.;]{{0,40}}\bin {LANGUAGE}\b"
+             rf"|{GENERIC_TALK} (?:to me )?(?:in|with|using) (?!(?:the|this|that|an?|your)\b)\w+)"
+             rf"|^in {LANGUAGE},? please"
+             rf"|^(?:all )?{CRAFT}(?: (?:and|or) {CRAFT})? (?:in|with|without) (?:{LANGUAGE}|\w+ case)\b"),
+            (rf"^{_POLITE}(?:{TALK}|be|keep (?:it|your \w+|all \w+))\b"
+             r"(?:\s+(?:to me|me|your \w+|things|more|less|very))*"
+             rf"\s+{MANNERS}\b"),
+            rf"^{_POLITE}(?:call|address) me\s+(?!an?\b)[A-Za-z]+",
+            (r"\byour (?:\w+ )?(?:answers?|replies|responses?|messages?|commits?|comments?|explanations?|summaries"
+             r"|plans?|code) (?:are|is|was|were)\b"),
+            (rf"^{_POLITE}(?:ask|(?:ask|check with|confirm with|tell|warn|show|consult|run it by) (?:me|us))\b.*"
+             r"\b(?:before|first|instead of|rather than|whenever|every)\b"),
+            # what is not to be done
+            (rf"^{_POLITE}(?:stop (?:apologi[sz]|explain|comment|guess|assum|summari[sz])ing"
+             r"|no more (?:\w+ ){0,2}(?:comments?|emojis?|docstrings?|mocks?|todos?|files?|summaries))[.!]*$"),
+            # what holds for every thing of a kind
+            (rf"^(?:(?!users|customers|people|clients|visitors|admins|members)[a-z]+s (?=must)"
+             rf"|(?:every|all|each|any|new)\s+(?:\w+\s+){{1,3}}){_NORMAL}\b"),
+            (rf"^{_POINTING}(?:\w+\s+){{1,2}}(?:(?:are|is) (?:always|never|only)"
+             r"|(?:do ?n[o'’]t|do not|never|always|only) "
+             r"(?:get \w+ed|go|belong|live|contain|use|depend|import|need|touch))\b"),
+            r"\b(?:max(?:imum)?|at most|no more than|min(?:imum)?|at least|up to) \d+\b[^,;]* per\b",
+            rf"^{_POINTING}[a-z]+\b.*\b(?:everything|anything|whatever|wherever) (?:that )?you\b",
+            (rf"^{_POLITE}(?:leave (?:the |all )?\w+(?:ing|s)? to \w+|leave (?!it|this|that|them|the\b)[\w ]+ alone"
+             rf"|stick (?:to|with) (?:the existing|existing|our)\b|treat .{{1,60}}\bas\b|(?:make|keep|write|give|sign"
+             rf"|test) (?:every|each) {CRAFT}\b(?!.* for )|(?:put|keep|place) (?:all |new )*{CRAFT} (?:next to|beside"
+             rf"|under|in|into|out of|away from)\b|(?:keep|update|run|write|add|bump|document)\b.*\b(?:with|for|in|on"
+             rf"|after) (?:each|every) {OCCASIONS}\b)"),
+            # what is allowed, or not asked for, any more
+            (r"\byou(?: (?:can|may)|(?:['’]re| are) (?:allowed|free) to)\b.*\bagain\b"
+             r"|\bit(?:['’]s| is) (?:ok|okay|fine|alright|all right|allowed) (?:again )?to\b.*\bagain\b"
+             r"|\b(?:you (?:do ?n[o'’]t|no longer) (?:need|have) to|no need to)\b(?=.*\b(?:any ?more|no longer)\b)"
+             rf"|\byou no longer (?:need|have) to\b|^{_POLITE}forget (?:about )?(?:the|my|that) (?:\w+ ){{0,3}}rule\b"),
+            # what is to be done whenever
+            (rf"^next time,?\s+{_POLITE}{IMPERATIVES}\b|^{_POLITE}(?:use|prefer)\b.*\b(?:instead of"
+             rf"|rather than) [a-z]+ing\b|^{_POLITE}keep (?:the |your )?[a-z]+ (?:up to date|in sync|sorted)\b"
+             rf"|^{_POLITE}(?:write|keep|format) (?:all |your )?{CRAFT} in (?:the )?\w+[.!]*$"),
+        )),
+        (IDENTIFIER, (
+            # what is not to be done
+            rf"^{_POLITE}(?:stop|quit|no more)\s+[a-z]+ing\s+\S+",
+            rf"^{_POLITE}avoid\s+(?!it\b){_ONE}\S+",
+            # what is to be done whenever
+            rf"^{_GENERIC_TIME}[^,]*,\s*{_POLITE}{IMPERATIVES}\b",
+            rf"^(?:if|when|whenever) you (?:need|want|have) [^,]+,\s*{_POLITE}{IMPERATIVES}\b",
+            rf"^{_POLITE}(?!tell\b){IMPERATIVES}\b.*\s{_GENERIC_TIME}",
+            rf"^{_POLITE}(?:remember|keep in mind|bear in mind)(?::|,| that| to)\s",
+        )),
+        (_found(r"\b(?:who|whose)\b"), (
+            # what holds for every thing of a kind
+            (rf"^{_POINTING}(?:.*[,;]\s*)?(?:(?:every|all|each|any|no|new)\s+(?:\w+\s+){{0,2}}"
+             rf"|(?:\w+\s+)?(?={CRAFT}\b)){CRAFT}\b(?!\s+(?:the|this|that|these|an?|my"
+             rf"|it)\b)[^,;.]{{0,60}}?\b(?:{_NORMAL}|stays?|shall|may not|(?:is|are) (?:always |never |only |not )?"
+             r"(?:required|forbidden|mandatory|allowed|optional|in|to be|written|named|kept))\b"),
+        )),
+        (DETERMINED, (
+            # what is to be done whenever
+            rf"^{_GENERIC_TIME}[^,]*\s(?:use|prefer|avoid)\s",
+            (rf"^{_POLITE}(?:only\s+)?(?:use (?!either|both)|prefer|favou?r|follow|stick (?:to|with)|adopt|treat"
+             rf"|respect|assume|indent with|keep (?=your|all|every|{CRAFT}\b)|name (?=all|every|{CRAFT}\b)|(?:write"
+             rf"|format|sign|document|add|put)(?!.* for ) (?=(?:(?:all|every|your|new)\s+)?{CRAFT}\b))\s*\w+"),
+        )),
+    )
+    for shape in shapes
+)  # fmt: skip
 """How rules are said, and what makes the same words something else."""
 
 
@@ -307,7 +313,9 @@ def _rule_in(sentence: str, masked: str, *, corrects: bool) -> str:
     if _is_question(masked) or LOCAL.search(masked) or REPORTED.search(masked):
         return ""
     for match in (_ALWAYS.search(masked), _FORBIDS.search(masked)):
-        if match is not None and not _is_of_one_place(masked[match.start("rule") :]):
+        rule = masked[match.start("rule") :] if match else ""
+        # A function by its name is one spot in the code.
+        if match and (not IDENTIFIER.search(rule) or " use " in f" {rule.casefold()} "):
             # What stands before it is a condition of the rule, its other half ("use yarn, never npm"), or a task that
             # has nothing to do with it.
             is_part = match.start() == 0 or _CONDITION.match(masked) or _is_half_of_rule(masked[: match.start("rule")])
@@ -321,15 +329,10 @@ def _is_half_of_rule(head: str) -> bool:
 
 
 def _is_rule(said: str) -> bool:
-    if len(said.split()) <= MOST_WORDS_OF_NO and _NO.match(said) and not (NO_IDIOM.match(said) or _FINITE.search(said)):
+    if len(said.split()) <= 6 and _NO.match(said) and not (NO_IDIOM.match(said) or _FINITE.search(said)):
         return True
-    return any(shape.search(said) and not otherwise.search(said) for shape, otherwise in _SHAPES)
+    return any(shape.search(said) and not otherwise.search(said) for otherwise, shape in _SHAPES)
 
 
 def _is_question(said: str) -> bool:
     return said.rstrip(" .!\"'”)").endswith("?") or QUESTION.match(said) is not None
-
-
-def _is_of_one_place(said: str) -> bool:
-    """Whether it speaks of one spot in the code: a function by its name."""
-    return IDENTIFIER.search(said) is not None and " use " not in f" {said.casefold()} "

@@ -12,12 +12,35 @@ from reasoningbank.core.stem import stem
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Rule
 from reasoningbank.guard.hidden import visible
-from reasoningbank.learn.offline.wish_words import ANY_WORD, EVERYWHERE, FRAME, IDLE, LANGUAGES, NEGATIONS
+from reasoningbank.learn.offline.rule_sentences import LANGUAGES
 
 USER_SAID = "The user said:"
 MOST_TOKENS = 200
 """Of all rules that open a session: half of what is said there, so that lessons have room beside them."""
-LEAST_SHARED = 0.5
+ANY_WORD = pattern(r"[\w][\w'’/.+-]*\w|\w")
+NEGATIONS, FRAME = (
+    frozenset(words.split())
+    for words in (
+        "never not don't don’t dont no avoid stop without nobody mustn't shouldn't can't cannot won't doesn't",
+        # Words in which any rule is said: they tell nothing of its subject.
+        ("a an the and or of to in on at for with by as is are be it its this that these those you your we our us i me"
+         " my i'd i'll please always ever again from now on going forward future here out just do does did only must"
+         " should shall need needs want wants would like prefer rather make sure remember use using when whenever if so"
+         " all every any each default"),
+    )
+)  # fmt: skip
+_IDLE, _EVERYWHERE = (
+    frozenset(map(stem, words.split()))
+    for words in (
+        # Words that do not make two rules speak of different things.
+        ("keep limit wrap indent indentation maximum max minimum min most least width length longer exceed under over"
+         " below up than more fewer less per line lines target answer style fine ok okay right allowed free feel may"
+         " can could back switch go instead rather actually now rule about everything anything everywhere thing things"
+         " know let"),
+        # After `in` or `for`: no narrower place than that in which the rule was said.
+        "repo repository project codebase general future now everything here english way",
+    )
+)  # fmt: skip
 _ALTERNATIVES = tuple(
     frozenset(map(stem, words.split()))
     for words in (
@@ -32,7 +55,6 @@ _ONE_WORD = {
     "reply": "answer", "replies": "answer", "respond": "answer", "speak": "answer", "talk": "answer",
     "chars": "characters", "columns": "characters", "cols": "characters", "adding": "add",
 }  # fmt: skip
-_IDLE, _GENERAL = frozenset(map(stem, IDLE)), frozenset(map(stem, EVERYWHERE))
 _NONE: frozenset[str] = frozenset()
 
 
@@ -53,23 +75,14 @@ _SCOPE = _found(
     r"(?=\s+(?:use|prefer|instead|rather|not|never|always|please|again|any ?more|over|without|before|after)\b|[,;.]|$)"
 )
 _LIFTED = (
-    ("all", _found(r"^\W*(?:please )?(?:forget|ignore|scrap)\b(?: about)?(?: what| that| the| my)")),
-    (
-        "duty",
-        _found(
-            r"\b(?:no need to|not? (?:longer )?(?:need|have|required) to|need(?: not|n['’]t)"
-            r"|n['’]?t (?:need|have) to)\b"
-        ),
-    ),
-    (
-        "ban",
-        _found(
-            r"\b(?:you(?: (?:can|may|could)|(?:['’]re| are) (?:allowed|free) to)(?! (?:not|never|only)\b)|feel free to"
-            r"|(?:it|that)(?:['’]s| is) (?:ok|okay|fine|all ?right|allowed)"
-            r"|(?:is|are) (?:ok|okay|fine|allowed)(?: again)?[.!]*$)"
-        ),
-    ),
-)
+    ("all lifted", _found(r"^\W*(?:please )?(?:forget|ignore|scrap)\b(?: about)?(?: what| that| the| my)")),
+    ("duty lifted", _found(
+        r"\b(?:no need to|not? (?:longer )?(?:need|have|required) to|need(?: not|n['’]t)|n['’]?t (?:need|have) to)\b")),
+    ("ban lifted", _found(
+        r"\b(?:you(?: (?:can|may|could)|(?:['’]re| are) (?:allowed|free) to)(?! (?:not|never|only)\b)|feel free to"
+        r"|(?:it|that)(?:['’]s| is) (?:ok|okay|fine|all ?right|allowed)"
+        r"|(?:is|are) (?:ok|okay|fine|allowed)(?: again)?[.!]*$)")),
+)  # fmt: skip
 """How an older rule is taken back, and whether that was a duty or a ban."""
 _OPPOSED = {
     ("do", "ban"), ("ban", "do"), ("ban lifted", "ban"), ("ban", "ban lifted"), ("duty lifted", "do"),
@@ -176,11 +189,13 @@ def _meaning(rule: str) -> _Meaning:
     if cut and not clause:
         clause, rest = rest, cut[0].partition(" ")[2]
     scope = (
-        _stems(" ".join(_SCOPE.findall(text, 0, exception.start() if exception else len(text)))) - LANGUAGES - _GENERAL
+        _stems(" ".join(_SCOPE.findall(text, 0, exception.start() if exception else len(text))))
+        - LANGUAGES
+        - _EVERYWHERE
     )
     choice = next(filter(None, (shape.fullmatch(text) for shape in _CHOICES)), None)
     taken, left = (_stems(choice[side]) - scope - _IDLE for side in ("taken", "left")) if choice else (_NONE, _NONE)
-    lifted = next((f"{kind} lifted" for kind, shape in _LIFTED if shape.search(text)), "")
+    lifted = next((stance for stance, shape in _LIFTED if shape.search(text)), "")
     denials = sum(word.casefold() in NEGATIONS for word in ANY_WORD.findall(clause))
     name = _NAME.search(text)
     return _Meaning(
@@ -207,7 +222,7 @@ def _stems(text: str) -> frozenset[str]:
 def _is_one_thing(new: _Meaning, old: _Meaning) -> bool:
     is_same_condition = not new.condition or not old.condition or bool(new.condition & old.condition)
     shortest = max(1, min(len(new.core), len(old.core)))
-    return is_same_condition and len(new.core & old.core) / shortest > LEAST_SHARED
+    return is_same_condition and len(new.core & old.core) / shortest > 0.5
 
 
 def _chooses_otherwise(new: _Meaning, old: _Meaning) -> bool:

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from reasoningbank.core.patterns import pattern
-from reasoningbank.learn.offline.rule_sentences import rules_of
-from reasoningbank.learn.offline.wish_words import MANNER
+from reasoningbank.learn.offline.rule_sentences import MANNER, rules_of
 
-SHORTEST_RULE_CHARS, LONGEST_RULE_CHARS = 8, 300
+LONGEST_RULE_CHARS = 300
 _PASTED = pattern(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*$|^(?: {4,}|\t)\S[^\n]*$", re.DOTALL | re.MULTILINE)
 _SENTENCE = pattern(r"[^.!?\n]+(?:[.!?](?=\S)[^.!?\n]*)*[.!?]*")
 BULLET = pattern(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
@@ -62,7 +61,7 @@ def sentences_in(text: str, *, answered: bool = False) -> Iterator[UserSentence]
             opening = _OPENING.match(sentence)
             plain = sentence[opening.end() :] if opening else sentence
             corrects = answered or opening is not None
-            is_read = SHORTEST_RULE_CHARS <= len(plain) <= LONGEST_RULE_CHARS and not _ABOUT_TODAY.search(plain)
+            is_read = 8 <= len(plain) <= LONGEST_RULE_CHARS and not _ABOUT_TODAY.search(plain)
             rules: tuple[str, ...] = ()
             if is_read and not heads_list:
                 rules = (plain,) if is_listed else rules_of(plain, corrects=corrects)

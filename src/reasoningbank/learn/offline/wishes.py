@@ -23,9 +23,9 @@ from reasoningbank.core.origins import HOOK, kind_of
 from reasoningbank.core.types import Outcome
 from reasoningbank.learn.offline.edits import edits_in
 from reasoningbank.learn.offline.lookups import is_lookup
+from reasoningbank.learn.offline.rule_sentences import MANNER
 from reasoningbank.learn.offline.spelling import plain_steps
 from reasoningbank.learn.offline.user_sentences import rules_in
-from reasoningbank.learn.offline.wish_words import MANNER
 from reasoningbank.learn.offline.words import called_tool, clip_line, digest
 
 PREFERENCE = "preference"
@@ -37,8 +37,7 @@ _LASTS = re.compile(
     r"\b(?:always|never|whenever|every time|each time|from (?:now|today) on|going forward|as a rule"
     r"|in (?:the )?future)\b"
     rf"|^(?:please,?\s+)?(?:{MANNER}|be|keep)\b.*\b(?:brief|briefly|concise|short|polite|formal|plain"
-    r"|in [A-Z][a-z]+)\b"
-    r"|^(?:please,?\s+)?(?:call|address) me\b",
+    r"|in [A-Z][a-z]+)\b|^(?:please,?\s+)?(?:call|address) me\b",
     re.IGNORECASE,
 )
 
