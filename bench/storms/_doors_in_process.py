@@ -176,6 +176,8 @@ def calls_the_hook(desk: Desk, claim: Claim, chance: Random) -> None:
     for name in marks:
         del desk.environment[name]
     assert said.code == 0, said.err
+    # A real hook starts a reader of its own.
+    desk.settle()
 
 
 # ---------------------------------------------------------------- files
