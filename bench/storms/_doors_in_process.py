@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from functools import partial
 from random import Random
@@ -15,6 +16,7 @@ from bench.storms._claims import ORIGINS, Claim, Fields, trouble
 from bench.storms._forged_files import LAYOUTS, graph_json, graphml, nodes_of, transcript
 from bench.storms._judging import Desk
 from reasoningbank.core.learning import Episode, EpisodeStep
+from reasoningbank.files import hold
 from tests.bus.sides import EVERYTHING, Side, give
 from tests.learn.ingest.stories import SHAPES
 
@@ -176,6 +178,10 @@ def calls_the_hook(desk: Desk, claim: Claim, chance: Random) -> None:
     for name in marks:
         del desk.environment[name]
     assert said.code == 0, said.err
+    # A real hook may start a reader of its own, which has the lock from then on.
+    lock = hold(desk.place.work_lock, 300.0)
+    assert lock is not None, "the reader does not end"
+    os.close(lock)
 
 
 # ---------------------------------------------------------------- files
