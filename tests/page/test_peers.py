@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from bench.page.example_bus import served_on_the_bus
-from tests.page.conftest import Looker
+from reasoningbank import ReasoningBank
+from tests.page.conftest import Looker, new_token
 from tests.page.test_pages import AXE, PHONE
 
 pytest.importorskip("qh3")
@@ -16,14 +17,19 @@ pytest.importorskip("nacl")
 
 
 @pytest.fixture(scope="module")
-def on_the_bus(tmp_path_factory, chromium) -> Iterator[str]:
-    with served_on_the_bus(tmp_path_factory.mktemp("bus"), called="ben <b>") as address:
-        yield address
+def on_the_bus(tmp_path_factory, chromium) -> Iterator[tuple[str, str]]:
+    """The address of Anna's page, and a token that speaks for her."""
+    folder = tmp_path_factory.mktemp("bus")
+    with served_on_the_bus(folder, called="ben <b>") as address:
+        with ReasoningBank.open(folder / "anna.db", config="none") as bank:
+            token = new_token(bank, "local", "admin")
+        yield address, token
 
 
 @pytest.fixture
 def anna(chromium, on_the_bus) -> Iterator[Looker]:
-    looker = Looker(chromium, on_the_bus)
+    address, token = on_the_bus
+    looker = Looker(chromium, address, extra_http_headers={"Authorization": f"Bearer {token}"})
     yield looker
     looker.close()
 
