@@ -7,12 +7,13 @@ tool's. Ids are derived from the job, so that a lesson kept twice is one memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
 from reasoningbank.context import LIVE_STATES, BankContext
+from reasoningbank.core.confidence import INITIAL_DISTILLED_FAILURE, INITIAL_DISTILLED_SUCCESS
 from reasoningbank.core.drafts import memory_from
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
@@ -30,6 +31,11 @@ from reasoningbank.learn.offline.warnings import WARNING
 from reasoningbank.learn.tool_voice import as_told, borrowed_by
 from reasoningbank.ports import Distiller, Writer
 
+INITIAL_CONFIDENCE: Mapping[Outcome, float] = {
+    Outcome.SUCCESS: INITIAL_DISTILLED_SUCCESS,
+    Outcome.FAILURE: INITIAL_DISTILLED_FAILURE,
+}
+"""Of what was learned from a session that was judged, where the settings say nothing else."""
 _TIME_LETTERS = 10
 OFFLINE = "offline"
 """The name of the distiller that goes by rules."""
