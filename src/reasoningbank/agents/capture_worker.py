@@ -49,7 +49,9 @@ PATIENCE_S = 7 * 86_400.0
 def main(arguments: Sequence[str]) -> int:
     named, *handed = arguments
     location = locate(named or None)
-    _end_by(HARD_LIMIT_S)
+    watchdog = threading.Timer(HARD_LIMIT_S, os._exit, (0,))
+    watchdog.daemon = True
+    watchdog.start()
     with suppress(OSError, AttributeError):
         os.nice(NICENESS)
     place = place_of(location)
@@ -62,25 +64,16 @@ def main(arguments: Sequence[str]) -> int:
         finally:
             os.close(lock)
         # A hook that saw the lock held has left its note before this look, or finds the lock free after it.
-        lock = hold(place.work_lock) if _more_to_do(place) and time.monotonic() - began < SOFT_LIMIT_S else None
+        has_more = any((place.folder / "notes").glob("*.json"))
+        lock = hold(place.work_lock) if has_more and time.monotonic() - began < SOFT_LIMIT_S else None
     return 0
-
-
-def _more_to_do(place: StateDir) -> bool:
-    folder = place.folder / "notes"
-    return folder.is_dir() and any(folder.glob("*.json"))
-
-
-def _end_by(seconds: float) -> None:
-    watchdog = threading.Timer(seconds, os._exit, (0,))
-    watchdog.daemon = True
-    watchdog.start()
 
 
 def work(location: Location, place: StateDir, *, clock: Callable[[], float], over: Callable[[], bool]) -> None:
     """Read every session that waits, learn from what is new, and clear away what is old."""
     notes = take_notes(place)
-    if not backend_of(location).exists(location) and not any(_is_there(note) for _, note in notes):
+    has_transcript = any(note.transcript and Path(note.transcript).is_file() for _, note in notes)
+    if not has_transcript and not backend_of(location).exists(location):
         # Nothing to keep: no reason to make a bank.
         for path, _ in notes:
             path.unlink(missing_ok=True)
@@ -134,10 +127,6 @@ def read_left(bank: Bank, place: StateDir) -> None:
         read_noted(bank, place, notes, clock=time.time, over=lambda: False)
     finally:
         os.close(lock)
-
-
-def _is_there(note: CaptureNote) -> bool:
-    return note.transcript is not None and Path(note.transcript).is_file()
 
 
 def _idle(place: StateDir, now: float) -> list[CaptureNote]:

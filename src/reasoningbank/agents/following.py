@@ -39,14 +39,13 @@ def course_of(episode: Episode, call: str) -> Course:
     """`call` is the tool call at which the memory was shown; "" for one that was shown before any."""
     calls = [step.metadata.get("call") for step in episode.steps]
     done = calls.index(call) + 1 if call and call in calls else 0
-    said = {role: _said_by(episode, role) for role in ("user", "assistant")}
+    said = {
+        role: "\n".join(str(entry.get("content", "")) for entry in episode.messages if entry.get("role") == role)
+        for role in ("user", "assistant")
+    }
     after = episode.steps[done:]
     asked = f"{episode.task}\n{said['user']}"
     return Course(asked=asked, before=episode.steps[:done], after=after, answer="" if after else said["assistant"])
-
-
-def _said_by(episode: Episode, role: str) -> str:
-    return "\n".join(str(entry.get("content", "")) for entry in episode.messages if entry.get("role") == role)
 
 
 def is_followed(memory: Memory, course: Course) -> bool | None:
@@ -54,7 +53,9 @@ def is_followed(memory: Memory, course: Course) -> bool | None:
     trouble = trouble_in(memory)
     if trouble is not None and trouble.action:
         change = _change_in(trouble)
-        return _has_new(change, course) if change else _is_heeded(trouble, course)
+        if change:
+            return _has(change, course.after) and not _has(change, course.before)
+        return _is_heeded(trouble, course)
     named = _named_in(memory)
     known = f"{course.asked}\n" + "\n".join(step.action for step in course.before)
     new = [thing for thing in named if not _names(thing, known)]
@@ -68,10 +69,6 @@ def _change_in(trouble: Trouble) -> set[str]:
     """What the way that worked has and the failing one lacked."""
     wrong = {word for part in command_parts(trouble.action)[:1] for word in part}
     return {word for part in command_parts(trouble.worked) for word in part} - wrong
-
-
-def _has_new(change: set[str], course: Course) -> bool:
-    return _has(change, course.after) and not _has(change, course.before)
 
 
 def _has(change: set[str], steps: Iterable[EpisodeStep]) -> bool:

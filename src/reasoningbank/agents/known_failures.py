@@ -33,7 +33,8 @@ def trouble_in(memory: Memory) -> Trouble | None:
     warns = memory.outcome is Outcome.FAILURE
     if memory.state is not State.ACTIVE or not (warns or FIX in memory.tags):
         return None
-    files = tuple(dict.fromkeys(_files(memory))) if warns else ()
+    paths = _PATH.findall(f"{memory.title}\n{memory.description}\n{memory.content}") if warns else ()
+    files = tuple(dict.fromkeys(path for path in paths if "." in path.rsplit("/", 1)[-1]))
     kept = memory.metadata.get("trouble")
     if isinstance(kept, Mapping) and isinstance(kept.get("action"), str):
         return Trouble(
@@ -59,11 +60,6 @@ def trouble_in(memory: Memory) -> Trouble | None:
         signature=kind(message(said)) if said else "",
         files=files,
     )
-
-
-def _files(memory: Memory) -> Iterator[str]:
-    for text in (memory.title, memory.description, memory.content):
-        yield from (path for path in _PATH.findall(text) if "." in path.rsplit("/", 1)[-1])
 
 
 # ---------------------------------------------------------------- the file

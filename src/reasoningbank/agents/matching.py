@@ -102,12 +102,12 @@ def _is_exact(given: Iterable[ShellCommand], trouble: Trouble, cwd: str) -> bool
     if wrong is None:
         return False
     right = _right(trouble, wrong)
-    return any(_is_same(one, wrong) and not _is_mended(one, wrong, right, cwd) for one in given)
-
-
-def _is_same(given: ShellCommand, wrong: ShellCommand) -> bool:
-    """The same words, numbers aside."""
-    return [_NUMBER.sub("0", word) for word in given.words] == [_NUMBER.sub("0", word) for word in wrong.words]
+    # The same words, numbers aside.
+    words = [_NUMBER.sub("0", word) for word in wrong.words]
+    return any(
+        [_NUMBER.sub("0", word) for word in one.words] == words and not _is_mended(one, wrong, right, cwd)
+        for one in given
+    )
 
 
 def _is_mended(given: ShellCommand, wrong: ShellCommand, right: ShellCommand | None, cwd: str) -> bool:
@@ -143,12 +143,9 @@ def _likewise(given: ShellCommand, wrong: ShellCommand, right: ShellCommand) -> 
         return left_out <= set(given.words)
     # Only something was missing: it is missing from whatever else the same program is run on, too.
     options = {word for word in wrong.words if word.startswith("-")}
+    has_new_option = any(word.startswith("-") or word.endswith("=") for word in right.all_words - wrong.all_words)
     same_program = command_name(given.words) == command_name(wrong.words)
-    return same_program and options <= set(given.words) and any(word.startswith("-") for word in _added(wrong, right))
-
-
-def _added(wrong: ShellCommand, right: ShellCommand) -> frozenset[str]:
-    return frozenset("-" + word if word.endswith("=") else word for word in right.all_words - wrong.all_words)
+    return same_program and options <= set(given.words) and has_new_option
 
 
 def _names(edited: PurePosixPath, named: PurePosixPath) -> bool:

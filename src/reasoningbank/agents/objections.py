@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reasoningbank.agents.forbidden import CallWords, call_words, forbids
+from reasoningbank.agents.forbidden import call_words, forbids
 from reasoningbank.agents.known_failures_file import RuleText, Trouble
 from reasoningbank.agents.matching import before_command, before_edit, command_parts, same_command
 from reasoningbank.core.commands import commands_in, plain_command
@@ -17,7 +17,6 @@ from reasoningbank.core.stem import stem
 from reasoningbank.guard.risky import harm_in
 from reasoningbank.learn.offline.user_rules import standing
 
-LEAST_SAME_GOAL = 0.6
 _WORD = pattern(r"[^\W\d_]{2,}")
 _EMPTY = frozenset(
     {"the", "all", "and", "for", "with", "to", "of", "in", "on", "my", "our", "this", "that", "again", "please"}
@@ -69,7 +68,11 @@ def objections_to(call: IntendedCall, troubles: Sequence[Trouble]) -> Objections
     )
     return Objections(
         known=tuple(same_command(call.command, _wrong_in_themselves(failures), call.cwd) if call.command else ()),
-        forbidden=tuple(_harmful_like(words, failures)),
+        forbidden=tuple(
+            trouble.memory_id
+            for trouble in failures
+            if words.harm and trouble.action and words.harm & (harm_in(trouble.action) - harm_in(trouble.worked))
+        ),
         like=tuple(like),
         harmful=bool(words.harm),
     )
@@ -79,16 +82,6 @@ def rules_against(call: IntendedCall, rules: Sequence[RuleText]) -> list[str]:
     """Ids of the rules that forbid a call, the latest word first; one that is replaced forbids nothing."""
     words = call_words(call.command, call.path, call.branch)
     return [rule.id for rule in standing(rules) if forbids(rule.text, words)]
-
-
-def _harmful_like(words: CallWords, failures: Sequence[Trouble]) -> list[str]:
-    if not words.harm:
-        return []
-    return [
-        trouble.memory_id
-        for trouble in failures
-        if trouble.action and words.harm & (harm_in(trouble.action) - harm_in(trouble.worked))
-    ]
 
 
 def _not_yet_heeded(call: IntendedCall, failures: Sequence[Trouble]) -> list[Trouble]:
@@ -114,16 +107,12 @@ def _for_the_same_goal(call: IntendedCall, failures: Sequence[Trouble]) -> list[
     return [
         trouble.memory_id
         for trouble in failures
-        if _is_alike(goal, _goal_words(trouble.goal)) and not _follows(parts, trouble)
+        if len(goal & (other := _goal_words(trouble.goal))) >= 0.6 * len(goal | other) and not _follows(parts, trouble)
     ][:1]
 
 
 def _goal_words(goal: str) -> frozenset[str]:
     return frozenset(stem(word) for word in _WORD.findall(goal.casefold()) if word not in _EMPTY)
-
-
-def _is_alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    return len(one & other) >= LEAST_SAME_GOAL * len(one | other) if one and other else False
 
 
 def _follows(parts: Sequence[Sequence[str]], trouble: Trouble) -> bool:

@@ -204,18 +204,15 @@ def refold_among(writer: Writer, memories: Collection[str]) -> int:
 
 def _belongs_out(reader: Reader, memory: Memory, level: Trust) -> bool:
     revoked = _revoked_in(reader)
-    if memory.origin in revoked or _is_quarantined_peer(reader, memory.origin):
+    # Nothing of a peer that nobody has spoken of is found.
+    is_quarantined = kind_of(memory.origin) == PEER and memory.origin not in peer_trust(reader)
+    if memory.origin in revoked or is_quarantined:
         return True
     parents = reader.get(Memory, memory.parents) if memory.parents else {}
     out = [parent for parent in parents.values() if parent.state in _OUT]
     if level is Trust.UNTRUSTED:
         return any(level_of(parent.origin) < Trust.TRUSTED for parent in out)
     return any(parent.origin in revoked for parent in out)
-
-
-def _is_quarantined_peer(reader: Reader, origin: str) -> bool:
-    """Nothing of a peer that nobody has spoken of is found."""
-    return kind_of(origin) == PEER and origin not in peer_trust(reader)
 
 
 _revoked: WeakKeyDictionary[Reader, frozenset[str]] = WeakKeyDictionary()

@@ -61,7 +61,8 @@ def revoke(writer: Writer, origin: str, decision: Decision) -> Ruling:
     rulings = in_force(before_it)
     if any(ruling.kind is RulingKind.REVOKE and ruling.target == origin for ruling in rulings):
         raise Conflict(f"{origin} is revoked already.")
-    found = _touched_by(writer, origin)
+    own = {memory.id: memory for memory in writer.select(Memory, {"origin": origin})}
+    found = {**own, **writer.get(Memory, descendants(writer, own))}
     # What another revocation took out comes back only when both are undone, and then to where it was before.
     before = {
         i: state for ruling in rulings if ruling.kind is RulingKind.REVOKE for i, state in ruling.memories.items()
@@ -140,11 +141,6 @@ def _returning(reader: Reader, ruling: Ruling, left: Sequence[Ruling]) -> list[t
         for i, memory in memories.items()
         if memory.state is _SETS[ruling.kind] and memory.state.value != ruling.memories[i] and i not in held
     ]
-
-
-def _touched_by(reader: Reader, origin: str) -> Mapping[str, Memory]:
-    own = {memory.id: memory for memory in reader.select(Memory, {"origin": origin})}
-    return {**own, **reader.get(Memory, descendants(reader, own))}
 
 
 def _put(writer: Writer, memory: Memory, state: State, now: float) -> None:

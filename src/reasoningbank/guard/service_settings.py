@@ -47,7 +47,8 @@ def under_services(text: str, rows: Sequence[tuple[int, int]], purse: Purse) -> 
             yield allowance.stretch(start)
             continue
         value = text[start:end]
-        if _is_key(name, value) and not stands_for_another(value):
+        is_key = has_uuids_for_keys(name) if is_uuid(value) else is_drawn_for_sure(value) or is_unworded(value)
+        if is_key and not stands_for_another(value):
             yield Span(start, end, "api-key")
 
 
@@ -78,7 +79,3 @@ def _given_to(text: str, start: int, end: int) -> str:
         return ""
     name = name.rstrip(_BLANKS).rstrip("]").rstrip(_QUOTES)
     return name[len(name.rstrip(_NAME_CHARS)) :]
-
-
-def _is_key(name: str, value: str) -> bool:
-    return has_uuids_for_keys(name) if is_uuid(value) else is_drawn_for_sure(value) or is_unworded(value)

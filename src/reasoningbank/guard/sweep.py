@@ -19,7 +19,7 @@ from reasoningbank.core.record_kinds import RECORDS, SIDE_RECORDS, Keeping
 from reasoningbank.core.types import Memory, SideRecord
 from reasoningbank.guard.fields import scrubbed_record
 from reasoningbank.guard.secrets import Scrubber
-from reasoningbank.ports import Reader, Store, Writer
+from reasoningbank.ports import Store, Writer
 
 ROWS_PER_PAGE = 500
 OWED = "index_owed"
@@ -93,7 +93,8 @@ def _pages(store: Store, tenant: str) -> Iterator[Sequence[Any]]:
         while True:
             with store.read(tenant) as reader:
                 page = reader.select(of, {}, after=after, limit=ROWS_PER_PAGE)
-                earlier = _earlier(reader, page) if kind.keeping is Keeping.REVISED else []
+                revised = [record for record in page if kind.keeping is Keeping.REVISED and record.revision > 1]
+                earlier = [one for record in revised for one in reader.revisions(type(record), record.id)]
             if not page:
                 break
             yield [*page, *earlier]
@@ -104,10 +105,6 @@ def _pages(store: Store, tenant: str) -> Iterator[Sequence[Any]]:
             beside: Sequence[Any] = reader.side_records(of)
         for start in range(0, len(beside), ROWS_PER_PAGE):
             yield beside[start : start + ROWS_PER_PAGE]
-
-
-def _earlier(reader: Reader, records: Sequence[Any]) -> list[Any]:
-    return [one for record in records if record.revision > 1 for one in reader.revisions(type(record), record.id)]
 
 
 def _place(record: Any, found: Mapping[str, int]) -> SecretPlace:

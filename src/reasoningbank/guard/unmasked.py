@@ -113,7 +113,7 @@ def _read(text: str) -> tuple[str, Mapping[str, int]]:
     if lengths.count(1) > FEWEST_IN_A_ROW or longest > 2 * FEWEST_IN_A_ROW:
         runs = [match[0] for match in _SET_APART.finditer(plain)]
         if runs:
-            plain = _SET_APART.sub(_join_letters, plain)
+            plain = _SET_APART.sub(lambda match: _letters_of(match[0]), plain)
             if (apart := sum(map(len, map(_letters_of, runs)))) >= FEWEST_APART:
                 ways["letters set apart"] = apart
     if _has_sign_in_word(plain):
@@ -136,10 +136,6 @@ def _has_sign_in_word(text: str) -> bool:
     # As the pattern would find it, in a tenth of the time.
     kinds = text.encode("ascii").translate(_KINDS)
     return b"a0" in kinds or b"0a" in kinds
-
-
-def _join_letters(match: re.Match[str]) -> str:
-    return _letters_of(match[0])
 
 
 def _letters_of(run: str) -> str:
@@ -179,7 +175,9 @@ def _turn_back(text: str) -> list[str]:
     for line in text.splitlines():
         words = line[:MOST_CHARS_OF_A_LINE].casefold().split()
         if len(words) >= FEWEST_TURNED and len(_EVERYDAY.intersection(words)) * 8 < min(len(words), 32):
-            found += [way for way in (line[::-1], _rot13(line)) if _has_everyday_words(way, len(words))]
+            found += [
+                way for way in (line[::-1], line.translate(_half_alphabet())) if _has_everyday_words(way, len(words))
+            ]
     return found
 
 
@@ -187,10 +185,6 @@ def _has_everyday_words(line: str, count: int) -> bool:
     everyday = _EVERYDAY.intersection(word.casefold() for word in _WORD.findall(line[-MOST_CHARS_OF_A_LINE:]))
     long = sum(len(word) > 2 for word in everyday)
     return long >= 2 and len(everyday) * 8 >= min(count, 24)
-
-
-def _rot13(text: str) -> str:
-    return text.translate(_half_alphabet())
 
 
 @cache

@@ -51,7 +51,8 @@ def values_in(path: Path) -> Iterable[Any]:
             return [value]
         if any(map(_holds, head)):
             return _JsonLines(path)
-        if _is_json_so_far(text):
+        # A text that is no JSON may have begun as one; a line such as `[12:04] started` did not.
+        if text.lstrip()[1:].lstrip()[:1] in ('"', "{", "["):
             raise ImportRejected(f"{path} is JSON that breaks off or is damaged. Write it again as a whole.")
     return [text]
 
@@ -68,11 +69,6 @@ class _JsonLines:
 
 def _holds(line: str) -> bool:
     return isinstance(parse_json(line), list | dict)
-
-
-def _is_json_so_far(text: str) -> bool:
-    """Whether a text that is no JSON began as one; a line such as `[12:04] started` does not."""
-    return text.lstrip()[1:].lstrip()[:1] in ('"', "{", "[")
 
 
 def parts_known(value: object, knows: Callable[[object], bool]) -> list[Any]:

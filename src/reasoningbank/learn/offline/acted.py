@@ -28,7 +28,11 @@ def is_bracketed(action: str) -> bool:
 
 def steps_taken(steps: Sequence[EpisodeStep], end: int, is_failure: Callable[[EpisodeStep], bool]) -> list[int]:
     """The steps of such a world up to one, without it, that did something; none where it is no such world."""
-    did = [n for n, step in enumerate(steps[:end]) if step.action.strip() and not _did_nothing(step, is_failure)]
+    did = [
+        number
+        for number, step in enumerate(steps[:end])
+        if step.action.strip() and not is_failure(step) and _NOTHING_DONE.match(step.result) is None
+    ]
     if is_bracketed(steps[end].action):
         return [n for n in did if is_bracketed(steps[n].action)][-MOST_STEPS:]
     told = sum(_TOLD_BACK.match(steps[n].result) is not None for n in (*did, end))
@@ -39,7 +43,3 @@ def steps_taken(steps: Sequence[EpisodeStep], end: int, is_failure: Callable[[Ep
         n for n, after in zip(did, [*did[1:], end], strict=True) if head(steps[n].action) != head(steps[after].action)
     ]
     return way[-MOST_STEPS:]
-
-
-def _did_nothing(step: EpisodeStep, is_failure: Callable[[EpisodeStep], bool]) -> bool:
-    return is_failure(step) or _NOTHING_DONE.match(step.result) is not None

@@ -198,7 +198,14 @@ def _own_words(text: str) -> str:
             follows_lead = False
             continue
         lines = paragraph.splitlines()
-        lead = next((number for number, line in enumerate(lines) if _heads_quotation(line)), None)
+        # What ends with a colon and heads no rules of the user heads a quotation.
+        leads = (
+            number
+            for number, line in enumerate(lines)
+            if (match := _LEAD_LINE.fullmatch(line))
+            and not (HEADS_RULES.search(line) or _OWN_LEAD.fullmatch(match["lead"]))
+        )
+        lead = next(leads, None)
         paragraphs.append("\n".join(lines if lead is None else lines[: lead + 1]))
         follows_lead = lead == len(lines) - 1
     return "\n\n".join(paragraphs)
@@ -213,12 +220,6 @@ def _untagged(text: str) -> str:
     start = opening.start() if opening and (not closings or opening.start() < closings[0].start()) else 0
     end = closings[-1].end() if closings else len(text)
     return f"{text[:start]}\n\n{'' if _OPENING_TAG.search(text, end) else text[end:]}"
-
-
-def _heads_quotation(line: str) -> bool:
-    """True if it ends with a colon and heads no rules of the user."""
-    lead = _LEAD_LINE.fullmatch(line)
-    return lead is not None and not HEADS_RULES.search(line) and _OWN_LEAD.fullmatch(lead["lead"]) is None
 
 
 def _is_typed(text: str, sentences: list[UserSentence]) -> bool:

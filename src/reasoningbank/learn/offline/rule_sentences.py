@@ -318,14 +318,11 @@ def _rule_in(sentence: str, masked: str, *, corrects: bool) -> str:
         if match and (not IDENTIFIER.search(rule) or " use " in f" {rule.casefold()} "):
             # What stands before it is a condition of the rule, its other half ("use yarn, never npm"), or a task that
             # has nothing to do with it.
-            is_part = match.start() == 0 or _CONDITION.match(masked) or _is_half_of_rule(masked[: match.start("rule")])
+            head = masked[: match.start("rule")].rstrip(" ,;:–—-")
+            is_half = _is_rule(head) or _ALWAYS.match(head) or _FORBIDS.match(head)
+            is_part = match.start() == 0 or _CONDITION.match(masked) or is_half
             return sentence if is_part else sentence[match.start("rule") :]
     return sentence if _is_rule(masked) or (corrects and _INSTEAD.search(masked)) else ""
-
-
-def _is_half_of_rule(head: str) -> bool:
-    clause = head.rstrip(" ,;:–—-")
-    return _is_rule(clause) or any(shape.match(clause) for shape in (_ALWAYS, _FORBIDS))
 
 
 def _is_rule(said: str) -> bool:
