@@ -100,7 +100,7 @@ def render_lines(rules: Sequence[Rule], hits: Sequence[Remembered], heading: str
 
 
 def _fitting(records: Sequence[R], lines: Sequence[str], heading: str, max_tokens: int) -> tuple[list[R], int]:
-    """Those that get into the budget under their heading, the first ones first; the rest is left out whole. And what
+    """Hits that get into the budget under their heading, the first ones first; the rest is left out whole. And what
     they cost.
     """
     kept: list[R] = []

@@ -72,7 +72,7 @@ def answer_event(event: Event, house: House) -> str:
 
 
 def _output(event: Event, advice: Advice | None, house: House, spaces: Spaces, told: str = "") -> str:
-    """What was found now; where there is nothing, what the prompt asks for and could not be said with it. `told` is for
+    """Advice found now; where there is none, what the prompt asks for and could not be said with it. `told` is for
     the user alone.
     """
     if (advice is None or not advice.text) and event.kind in _LATER:

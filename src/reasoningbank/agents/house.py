@@ -19,7 +19,7 @@ class House:
     """Context of a hook event: its bank, the policy, the namespace, the time."""
 
     location: Location
-    """Of the bank."""
+    """Place of the bank."""
     bank: Callable[..., Bank | None]
     """None when there is no bank yet, unless it is to be made (`create=True`)."""
     policy: HookPolicy
@@ -29,8 +29,8 @@ class House:
     by_agent: str | None
     """The mark of a coding agent whose shell called the hook; None where the agent's own program did."""
     starts_reader: bool = True
-    """Whether a process may be started from here; a server leaves that to the hooks."""
+    """True if a process may be started from here; a server leaves that to the hooks."""
     variables: Mapping[str, str]
-    """What the process of the hook has in its environment of `core.agent_marks`, or more."""
+    """Variables of the hook's process, those of `core.agent_marks` at least."""
     delivery: Delivery | None = None
     """How what is said here gets to the agent; None where it arrives with the answer."""

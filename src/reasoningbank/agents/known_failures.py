@@ -29,7 +29,7 @@ _PATH = pattern(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]\w{0,8}\b")
 
 
 def trouble_in(memory: Memory) -> Trouble | None:
-    """What a memory warns of or mends; None when it does neither."""
+    """Trouble that a memory warns of or mends; None when it does neither."""
     warns = memory.outcome is Outcome.FAILURE
     if memory.state is not State.ACTIVE or not (warns or FIX in memory.tags):
         return None

@@ -67,14 +67,14 @@ def _plain_line(hit: Remembered) -> str:
 
 
 def _with_standing(hit: Remembered, text: str) -> str:
-    """What came of it stands behind the first line; the others are set in, so that none looks like one of ours."""
+    """The text with its standing behind the first line; the others are set in, so that none looks like one of ours."""
     first, *rest = memory_words(text).strip().splitlines() or [""]
     standing = _in_brackets(standing_of(hit), *links_of(hit))
     return "\n".join((f"{first}{standing}", *(f"  {line}" for line in rest if line.strip())))
 
 
 def standing_of(hit: Remembered) -> str:
-    """What came of it, in words. A use that somebody only reports is told as a report."""
+    """Standing of a memory in words. A use that somebody only reports is told as a report."""
     if hit.seen:
         return f"worked {hit.seen_well:,} of {hit.seen:,}"
     if was_witnessed(hit):

@@ -49,7 +49,7 @@ def has_earned_it(hit: Remembered) -> bool:
 
 
 def reasons_against(hits: Sequence[Remembered], objections: Objections) -> list[Remembered]:
-    """Those of the memories that hold a call back. What failed elsewhere says nothing of this project."""
+    """Memories that hold a call back. What failed elsewhere says nothing of this project."""
     ids = (*objections.forbidden, *objections.known)
     return [hit for hit in hits if hit.id in ids and hit.namespace != USER_NAMESPACE and has_earned_it(hit)][
         :MOST_REASONS

@@ -76,7 +76,7 @@ def hear_rules(event: Event, house: House, spaces: Spaces) -> tuple[list[str], s
 
 
 def _door(event: Event, house: House) -> Door:
-    """Of a prompt. Whoever runs an agent inside of another one, or where nobody sits, types nothing."""
+    """Door of a prompt. Whoever runs an agent inside of another one, or where nobody sits, types nothing."""
     why = f"this prompt was given by an agent ({house.by_agent})" if house.by_agent else ""
     why = why or host_named(event.agent).unattended(event.transcript, house.variables)
     return Door(name=f"prompt:{event.agent}", is_user=not why, why=why)
@@ -191,7 +191,7 @@ def _noted(place: StateDir) -> dict[str, Any]:
 
 
 def answer_to_proposals(event: Event, house: House, spaces: Spaces) -> str:
-    """What to print at a prompt that is nothing but a word about the proposals; "" for any other.
+    """Output at a prompt that is nothing but a word about the proposals; "" for any other.
 
     It is kept from the model, where the agent can do that; else the model passes on what came of it.
     """
@@ -209,7 +209,7 @@ def answer_to_proposals(event: Event, house: House, spaces: Spaces) -> str:
 
 
 def _decide(event: Event, house: House, spaces: Spaces, *, keeps: bool, named: str) -> tuple[str, list[str]]:
-    """What came of the answer, and the rules that it is about."""
+    """Result of the answer in words, and the rules that it is about."""
     bank, shown = house.bank(), _noted(place_of(house.location))["shown"].get(spaces.repository, [])
     with_state = {} if bank is None else {rule.id: rule for rule in bank.rules.proposed(*spaces.read)}
     waiting = {number: with_state[one] for number, one in enumerate(shown, start=1) if one in with_state}
@@ -230,7 +230,7 @@ def _decide(event: Event, house: House, spaces: Spaces, *, keeps: bool, named: s
 
 
 def _deciding_door(event: Event, house: House) -> Door:
-    """Of a prompt that decides about rules: it is kept from the model, so no transcript marks it as typed."""
+    """Door of a prompt that decides about rules: it is kept from the model, so no transcript marks it as typed."""
     door = _door(event, house)
     folders = {event.cwd, house.variables.get("CLAUDE_PROJECT_DIR") or event.cwd}
     if door.is_user and host_named(event.agent).can_type(event.transcript, folders):

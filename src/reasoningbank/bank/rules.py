@@ -33,7 +33,7 @@ class RuleBook:
         return sorted(self._select(RuleState.IN_FORCE, namespaces), key=latest_word, reverse=True)
 
     def proposed(self, *namespaces: str) -> list[Rule]:
-        """What waits for the user's yes in these namespaces ("*" is every one), the oldest first."""
+        """Rules that wait for the user's yes in these namespaces ("*" is every one), the oldest first."""
         return sorted(self._select(RuleState.PROPOSED, namespaces), key=lambda rule: (rule.created_at, rule.id))
 
     def _select(self, state: RuleState, namespaces: Sequence[str]) -> list[Rule]:

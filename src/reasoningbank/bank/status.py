@@ -63,7 +63,7 @@ class Status:
     """By label."""
     edges: int
     rules: Mapping[str, int]
-    """By state, in whichever project they hold."""
+    """Rules in a state, in whichever project they hold."""
     old_rules: int
     """Proposals that an earlier version took for rules without knowing who had said them."""
 

@@ -127,7 +127,7 @@ def default_location() -> Location:
 
 
 def agent_variables() -> dict[str, str]:
-    """What coding agents say of themselves in the environment of this process."""
+    """Variables of this process in which coding agents speak of themselves."""
     return {name: os.environ[name] for name in (*AGENT_MARKS, *SESSION_MARKS) if name in os.environ}
 
 

@@ -153,7 +153,7 @@ def _is_same(path: Path, other: Path) -> bool:
 
 
 def _text(path: Path) -> str:
-    """What a file of git's says, paths in the bytes of the system; "" for one that is no plain file, or huge."""
+    """Text of a file of git's, paths in the bytes of the system; "" for one that is no plain file, or huge."""
     try:
         return os.fsdecode(read_plain(path))
     except OSError:

@@ -433,7 +433,7 @@ def seen_uses(signals: Iterable[Signal]) -> tuple[int, int]:
 
 
 def track_record(item: Remembered) -> str:
-    """What came of the uses of a memory, in words; "" for one that nobody has reported a use of.
+    """Outcome of the uses of a memory in words; "" for one that nobody has reported a use of.
 
     Only what our own hooks saw is told as a fact: anybody can report a use.
     """

@@ -582,7 +582,7 @@ class Remembered:
     seen: int = 0
     """Uses in sessions that our own hooks captured: those of which more is known than somebody's word."""
     seen_well: int = 0
-    """Those of them that went well."""
+    """Seen uses that went well."""
     set_aside: int = 0
     """Signals about what it advised before it was changed; they do not count. Not known of a hit."""
     shown: int = 0

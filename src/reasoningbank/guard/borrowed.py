@@ -35,7 +35,7 @@ _COMMAND = "a whole command"
 
 
 def borrowed_in(action: str, outputs: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:
-    """What of an action, or of advice, stood in an output first and in nobody's own words before that.
+    """Parts of an action, or of advice, that stood in an output first and in nobody's own words before that.
 
     `own[i]` are the words of the user and the agent just before `outputs[i]`.
     """
@@ -62,7 +62,7 @@ def _in_one_line(text: str) -> str:
 
 
 def _borrowable(action: str) -> Iterator[tuple[str, str]]:
-    """What of an action can be borrowed, and of which kind it is."""
+    """Parts of an action that can be borrowed, each with its kind."""
     text = plain_text(action)
     for match in (*_ADDRESS.finditer(text), *_DOMAIN.finditer(text)):
         address = match[0].rstrip(".,;:").casefold()
@@ -82,7 +82,7 @@ def _borrowable(action: str) -> Iterator[tuple[str, str]]:
 
 
 def _value_of(setting: tuple[str, str]) -> str:
-    """What of `NAME=value` is somebody's: a value that says something, or all of a variable of the environment."""
+    """Part of `NAME=value` that is somebody's: a value that says something, or all of a variable of the environment."""
     name, value = setting[0], setting[1].strip("'\"")
     if "$" in value or _SWITCH.fullmatch(value):
         return ""

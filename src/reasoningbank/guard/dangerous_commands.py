@@ -198,7 +198,7 @@ _ASSIGNMENT = pattern(r"([A-Za-z_]\w*)\+?=(.*)", 16)
 
 
 def dangers_of_word(word: str) -> Iterator[Danger]:
-    """What a word of any program says by itself."""
+    """Dangers that a word of any program says by itself."""
     if word.startswith("-") or "=" in word or ":" in word:
         for kind, options in tables.OPTIONS:
             if options.fullmatch(word):
@@ -224,7 +224,7 @@ _RUN_BY_VALUE = (
 
 
 def _of_setting(name: str, value: str) -> Iterator[Danger]:
-    """What a variable of the environment does to the programs that read it."""
+    """Dangers of a variable of the environment to the programs that read it."""
     if name in ("HUSKY", "SKIP", "PRE_COMMIT_ALLOW_NO_CONFIG"):
         yield tables.SKIPS_HOOKS, f"{name}="
     elif (tables.CHECK if _OFF.fullmatch(value) else tables.NO_CHECK).fullmatch(name):
@@ -302,7 +302,7 @@ _CODE_OPTION = pattern(r"-(?:c|e|r|E|pe|ne|ple|lne|Command|command|p|-eval|-comm
 
 
 def _of_what_it_reads(name: str, bare: tuple[str, ...], simple: SimpleCommand, inner: int) -> Iterator[Danger]:
-    """What a shell or an interpreter is given to run: among its words, below its line, or by another program."""
+    """Code that a shell or an interpreter is given to run: among its words, below its line, or by another program."""
     words = " ".join(bare[1:])
     if name == "eval" and not _PLAIN_EVALS.match(words) and ("$" in words or "`" in words):
         yield tables.PIPED, name
@@ -325,7 +325,7 @@ def _of_what_it_reads(name: str, bare: tuple[str, ...], simple: SimpleCommand, i
 
 
 def _of_what_it_runs(bare: tuple[str, ...], inner: int) -> Iterator[Danger]:
-    """What a program does that runs its own words: each that is a line, and the command that begins among them."""
+    """Dangers of a program that runs its own words: each that is a line, and the command that begins among them."""
     for number, word in enumerate(bare[1:], 1):
         if _has_space(word):
             yield from _of_line(word, inner - 1)

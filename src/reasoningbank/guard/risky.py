@@ -36,7 +36,7 @@ def plain_text(text: str) -> str:
 
 
 def risks_of_action(action: str) -> tuple[str, ...]:
-    """What is dangerous about a command, code, or the call of a tool; () when it is ordinary work."""
+    """Dangers of a command, code, or the call of a tool; () when it is ordinary work."""
     return tuple(dict.fromkeys(kind for kind, _ in dangers_in(plain_text(action))))
 
 
@@ -116,7 +116,7 @@ FAILED = pattern(
 
 
 def risks_of_text(text: str) -> tuple[str, ...]:
-    """What is dangerous about what a text advises, in commands or in words; () where it forbids that, or
+    """Dangers of what a text advises, in commands or in words; () where it forbids that, or
     advises none.
     """
     return tuple(dict.fromkeys(_advised(text, directed=False)))
@@ -253,7 +253,7 @@ def _is_forbidden(clause: str, start: int) -> bool:
 
 
 def risks_of_memory(memory: Memory) -> tuple[str, ...]:
-    """What is dangerous about what a memory that is not the user's advises; a warning advises what it says to do
+    """Dangers of what a memory that is not the user's advises; a warning advises what it says to do
     instead.
     """
     trouble = memory.metadata.get("trouble")

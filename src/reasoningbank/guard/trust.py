@@ -37,7 +37,7 @@ _ABOUT_ORIGINS = tuple(kind.value for kind in (RulingKind.REVOKE, RulingKind.UND
 
 
 def own_level(memory: Memory, peers: Mapping[str, PeerTrust]) -> Trust:
-    """What a memory may be at most by itself: as its origin, unless it is disguised, risky or borrowed."""
+    """Highest level of a memory by itself: as its origin, unless it is disguised, risky or borrowed."""
     return Trust.UNTRUSTED if is_doubted(memory) else level_given(peers, memory.origin)
 
 

@@ -25,7 +25,7 @@ class LeaseMonitor:
         """Owner, beat, and for how long they have been the same."""
 
     def stale(self, leases: Sequence[Lease], is_gone: Callable[[str], bool]) -> list[Lease]:
-        """Those that lost the fewest workers first: whatever kills them goes last, and the others get their turn."""
+        """Jobs that lost the fewest workers first: whatever kills them goes last, and the others get their turn."""
         now = self._monotonic()
         passed_s = 0.0 if self._looked_at is None else min(LONGEST_LOOK_S, max(0.0, now - self._looked_at))
         self._looked_at = now

@@ -44,7 +44,7 @@ def as_told(lesson: Lesson, episode: Episode) -> tuple[Lesson, Episode]:
 
 
 def borrowed_by(lesson: Lesson, episodes: Sequence[Episode]) -> tuple[str, ...]:
-    """What a lesson advises that an output of the sessions said first. A list of names is there for that."""
+    """Parts of a lesson's advice that an output of the sessions said first. A list of names is there for that."""
     if lesson.kind == FACT:
         return ()
     trouble = lesson.metadata.get("trouble", {})

@@ -98,7 +98,7 @@ class Host(ABC):
         return {"hookSpecificOutput": told}
 
     def withheld_prompt(self, reason: str) -> dict[str, Any]:
-        """What a hook prints to keep a prompt from the model, with a reason that the user reads; nothing where that is
+        """Output of a hook that keeps a prompt from the model, with a reason that the user reads; nothing where that is
         beyond the agent.
         """
         return {"decision": "block", "reason": reason}

@@ -78,7 +78,7 @@ def _request(args: Namespace) -> Wanted:
 
 
 def _rules(bank: ReasoningBank) -> list[Rule]:
-    """Of this project. Those about the person are no business of whoever else reads the file."""
+    """Rules of this project. Those about the person are no business of whoever else reads the file."""
     return rules_to_tell([rule for rule in bank.rules.in_force() if rule.namespace == bank.namespace])
 
 

@@ -83,7 +83,7 @@ def wording_of(memory: Memory) -> Wording:
 
 
 def _is_made_by_rule(memory: Memory) -> bool:
-    """Whether it quotes commands and output; a sentence that was kept as it was said is somebody's own words."""
+    """True if it quotes commands and output; a sentence that was kept as it was said is somebody's own words."""
     return memory.metadata.get("distiller") == "offline" and memory.metadata.get("evidence") != memory.content
 
 

@@ -125,7 +125,7 @@ def standing(rules: Sequence[S]) -> list[S]:
 
 
 def rules_to_tell(rules: Sequence[Rule], max_tokens: int = MOST_TOKENS) -> list[Rule]:
-    """Of the rules in force, the latest word first, as many as there is room for; none that a later one replaces."""
+    """Rules in force, the latest word first, as many as there is room for; none that a later one replaces."""
     rest: list[Rule] = []
     tokens = 0
     for rule in standing(rules):
@@ -165,13 +165,13 @@ class _Meaning(NamedTuple):
     subject: frozenset[str]
     """All that it speaks of, without the words in which rules are said."""
     core: frozenset[str]
-    """What is to be done or not: the part of the subject before any condition."""
+    """Deed that a rule is about: the part of the subject before any condition."""
     condition: frozenset[str]
     scope: frozenset[str]
     """Where or when it holds; empty for everywhere."""
     taken: frozenset[str]
     left: frozenset[str]
-    """What it takes, and what it leaves for that, where it names both."""
+    """Words for what a rule takes and for what it leaves, where it names both."""
     stance: str
     """`do`, `ban`, or what it lifts."""
     has_exception: bool

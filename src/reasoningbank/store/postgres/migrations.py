@@ -33,7 +33,7 @@ class SchemaVersion(NamedTuple):
     """Statements that run before anything is added."""
     after: tuple[str, ...] = ()
     fill: Callable[[TimedConnection], None] | None = None
-    """What statements alone cannot do, after them."""
+    """Work that statements alone cannot do, after them."""
 
 
 def _propose_old_rules(connection: TimedConnection) -> None:
