@@ -79,7 +79,7 @@ def _door(event: Event, house: House) -> Door:
     """Door of a prompt. Whoever runs an agent inside of another one, or where nobody sits, types nothing."""
     why = f"this prompt was given by an agent ({house.by_agent})" if house.by_agent else ""
     why = why or host_named(event.agent).unattended(event.transcript, house.variables)
-    return Door(name=f"prompt:{event.agent}", is_user=not why, why=why)
+    return Door(name=f"{'shell' if house.by_agent else 'prompt'}:{event.agent}", is_user=not why, why=why)
 
 
 # ---------------------------------------------------------------- prompts without a mark yet
@@ -99,8 +99,14 @@ def put_in_force(bank: Bank, paths: Sequence[Path], now: float) -> bool:
             with bank.context.read_for_output() as reader:
                 rules = reader.get(Rule, list(note["rules"]))
             # What was decided about meanwhile is a later word than the prompt.
-            ids = [rule.id for rule in rules.values() if rule.revision == note["rules"][rule.id]]
-            bank.rules.keep(ids, Door(name=f"prompt:{note['agent']}", is_user=True))
+            # The note is only a file: it names no rule that came in by another door.
+            door = Door(name=f"prompt:{note['agent']}", is_user=True)
+            ids = [
+                rule.id
+                for rule in rules.values()
+                if rule.revision == note["rules"][rule.id] and rule.heard_in == door.name
+            ]
+            bank.rules.keep(ids, door)
             any_typed = any_typed or bool(ids)
         path.unlink(missing_ok=True)
     return any_typed

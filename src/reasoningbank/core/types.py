@@ -392,7 +392,9 @@ class Rule:
     text: str
     state: RuleState
     heard_in: str
-    """Where it came in: terminal, page, prompt:AGENT, import:NAME, library, and memories for those of older banks."""
+    """Where it came in: terminal, page, prompt:AGENT, shell:AGENT (a prompt that an agent made up), import:NAME, library,
+    and memories for those of older banks.
+    """
     created_at: float
     updated_at: float
     """When it was said again or decided about. Of two rules that contradict each other the later one counts."""

@@ -37,7 +37,7 @@ class Door:
     """The way by which a rule comes in. Made by the doors themselves, never from what a caller writes."""
 
     name: str
-    """terminal, command, page, rest, prompt:AGENT, library."""
+    """terminal, command, page, rest, prompt:AGENT, shell:AGENT, library."""
     is_user: bool = False
     """True if nobody but the user in person speaks there."""
     why: str = ""

@@ -310,6 +310,22 @@ def test_a_rule_that_an_agent_scheduled_stays_proposed(desktop, marks):
     assert RULE in start(desktop).json["systemMessage"]
 
 
+def test_a_forged_note_puts_nothing_in_force_that_no_prompt_of_the_program_said(desktop, monkeypatch):
+    submits(desktop, "Always use tabs in new files.")
+    (path,) = desktop.place.every_unmarked()
+    (command,) = propose(desktop, "Never run pytest.")
+    with monkeypatch.context() as shell:
+        shell.setenv("CODEX_THREAD_ID", "7")
+        desktop.types("Never run make.")
+    with desktop.bank() as bank:
+        forged = {rule.id: rule.revision for rule in bank.rules.proposed()}
+    assert command in forged
+    path.write_text(json.dumps({**json.loads(path.read_text()), "rules": forged}))
+    desktop.transcript().says("Always use tabs in new files.", promptId="p1", **TYPED)
+    start(desktop)
+    assert in_force(desktop) == ["Always use tabs in new files."]
+
+
 def test_a_rule_whose_prompt_gets_no_mark_is_shown_like_any_other_in_the_end(desktop):
     submits(desktop)
     desktop.transcript().says("Something else", promptId="p2", **TYPED)

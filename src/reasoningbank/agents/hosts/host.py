@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from reasoningbank.agents.events import BEFORE_TOOL, EVENTS, SESSION_START, TAKE_CONTEXT
+from reasoningbank.agents.events import EVENTS, SESSION_START, TAKE_CONTEXT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,10 +61,6 @@ class Host(ABC):
     """The events after which the model is given what a hook says; before a tool, it reads that with the result."""
     shows_notices: ClassVar[bool] = True
     """Whether the user sees the line that a hook has for them."""
-
-    @property
-    def reads_context_before_tool(self) -> bool:
-        return BEFORE_TOOL in self.reads_context_at
 
     # ------------------------------------------------------------ hooks
 
