@@ -392,7 +392,7 @@ class Rule:
     text: str
     state: RuleState
     heard_in: str
-    """Where it came in: terminal, page, prompt:AGENT, shell:AGENT (a prompt that an agent made up), import:NAME, library,
+    """Where it came in: terminal, page, prompt:AGENT, shell:AGENT (made up by an agent), import:NAME, library,
     and memories for those of older banks.
     """
     created_at: float
