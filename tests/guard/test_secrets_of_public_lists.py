@@ -168,3 +168,9 @@ def test_a_rule_is_of_a_secret_by_its_name() -> None:
     assert not is_of_secrets({"name": "Acme Base URL"})
     assert not is_of_secrets({"name": "Acme Publishable Key"})
     assert not is_of_secrets({"name": "Acme Encrypted Secret"})
+
+
+@pytest.mark.parametrize("state", ["active", "quarantined", "archived", "superseded", "forgotten"])
+def test_the_state_under_an_id_that_ends_like_the_name_of_a_password_is_no_password(state: str) -> None:
+    text = f'{{"mem_01M7V1JDHP5SGBWPCJQF2PWD": "{state}", "mem_01M7V1JDHP5SGBWPCJQ_PASSWD": "{state}"}}'
+    assert Scrubber().scrub(text).text == text

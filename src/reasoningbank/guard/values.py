@@ -206,7 +206,8 @@ _NAME = pattern(r"[A-Za-z_][\w.]*")
 _MARKED = pattern(r"[A-Za-z]{2,20}[!#^~@]{1,3}[A-Za-z]{2,20}")
 _GIVES = ("", ":", "=>", "(", ",", "||", "??")
 _NO_WORD = pattern(
-    r"pass|pwd|secret|token|key|auth|user|login|cred|hash|crypt|text|field|input|prompt|label|error|valid|confirm|requir"
+    r"active|quarantined|archived|superseded|forgotten"
+    r"|pass|pwd|secret|token|key|auth|user|login|cred|hash|crypt|text|field|input|prompt|label|error|valid|confirm|requir"
     r"|option|default|chang|reset|forgot|current|string|object|number|bool|null|undefined|none|true|false|plain|type|name"
     r"|valu|empty|missing|unknown|enabled|disabled|hidden|visib|placeholder|example|sample|redact|mask|generat|random"
     r"|basic|digest|bearer|oauth|kerberos|ldap|saml|openid|cert|public|private|protect|account|email|phone|config|sett"
