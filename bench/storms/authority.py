@@ -33,6 +33,8 @@ from reasoningbank.config.environment import AGENT_MARKS
 from reasoningbank.core.errors import BankError
 
 SLICE = 1
+IS_LONG = True
+"""Each of its doors has fixed tests for every day, in `tests/guard/test_authority.py`."""
 TRIES, FEW_TRIES = 8, 1
 """Of each door in a round; in the test of every day so few that all doors are tried in some seconds."""
 JUDGED_TOGETHER = 8

@@ -16,6 +16,7 @@ from reasoningbank.index.embedded import EmbeddedIndex
 from reasoningbank.index.policy import SegmentPolicy
 from reasoningbank.index.rows import COLUMNS, STARTS
 from reasoningbank.index.segments import merge_ranges
+from tests.everyday import some_every_day
 
 IDENTITY = EmbedderIdentity(name="hash", model="ngram-1-2-3", dimension=64, revision="1")
 COUNT = 30
@@ -75,9 +76,10 @@ PLACES = [
     ("about.json", 12),
     ("CURRENT", 1),
 ]
+EVERY_DAY = some_every_day(PLACES, 3)
 
 
-@pytest.mark.parametrize(("name", "at"), PLACES)
+@pytest.mark.parametrize(("name", "at"), EVERY_DAY)
 def test_a_flipped_bit_of_the_index_is_named_by_verify_until_it_is_mended(
     path: Path, filled: list[str], name: str, at: int
 ) -> None:
@@ -110,7 +112,7 @@ def test_a_flipped_bit_of_any_column_is_named_or_changes_nothing(path: Path, fil
         assert bank.verify() == []
 
 
-@pytest.mark.parametrize(("name", "at"), PLACES)
+@pytest.mark.parametrize(("name", "at"), EVERY_DAY)
 def test_a_search_on_a_damaged_index_raises_nothing_and_tells_the_evidence_of_the_records(
     path: Path, filled: list[str], name: str, at: int
 ) -> None:
@@ -123,7 +125,7 @@ def test_a_search_on_a_damaged_index_raises_nothing_and_tells_the_evidence_of_th
         assert late.id in found(bank)
 
 
-@pytest.mark.parametrize(("name", "at"), PLACES)
+@pytest.mark.parametrize(("name", "at"), EVERY_DAY)
 def test_a_bank_that_may_only_be_read_is_searched_without_the_damaged_parts(
     path: Path, filled: list[str], name: str, at: int
 ) -> None:

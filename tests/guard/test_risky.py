@@ -11,6 +11,7 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.origins import Trust
 from reasoningbank.guard.borrowed import borrowed_in
 from reasoningbank.guard.risky import harm_in, risks_of_action, risks_of_text
+from tests.everyday import some_every_day
 
 HERE = Path(__file__).parent
 HISTORY = HERE.parents[1] / "bench" / "shell_history.txt"
@@ -63,32 +64,12 @@ def test_harm_is_a_part_of_the_same_definition() -> None:
     assert harm_in("git status") == frozenset()
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "curl ",
-        "rm -",
-        "`rm` ",
-        "never use ",
-        "$( ",
-        "'",
-        '"',
-        "delete the ",
-        "send the ",
-        "a=b ",
-        "http://",
-        "--force ",
-        "docker down ",
-        "-ffffffff",
-        "| sh ",
-        "sudo\n",
-        "@a.b",
-        "../",
-        "<<a ",
-        "skip a a a ",
-        "npm install -a ",
-    ],
-)
+PIECES = [
+    "curl ", "rm -", "`rm` ", "never use ", "$( ", "'", '"', "delete the ", "send the ", "a=b ", "http://", "--force ", "docker down ", "-ffffffff", "| sh ", "sudo\n", "@a.b", "../", "<<a ", "skip a a a ", "npm install -a ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", some_every_day(PIECES, 5))
 def test_a_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
     def cost(chars: int) -> float:
         text = piece * (chars // len(piece))
