@@ -33,7 +33,7 @@ from reasoningbank.wiring import ReasoningBank
 
 LIVES_S = (0.05, 0.3, 1.5)
 """Everybody lives at most one of these, chosen by chance: some die while opening, others in full work."""
-SLICE = 12
+SLICE = 6
 """Rounds in the test command."""
 KILLS_BETWEEN_CHECKS = 250
 READY_WITHIN_S = 2.0
