@@ -19,7 +19,7 @@ OWN_COMMANDS = {
         name: name
         for name in (
             "consolidate", "false_denials", "graph", "heard", "hooks", "ingest", "learn", "links", "model", "reach",
-            "rerank", "scrub", "serve", "trust",
+            "rerank", "scrub", "serve", "trust", "walks",
         )
     },
 }  # fmt: skip
