@@ -20,11 +20,11 @@ from bench.timing import Times
 from reasoningbank.core.drafts import memory_from
 from reasoningbank.core.errors import BankUnavailable
 from reasoningbank.core.types import Draft, EmbedderIdentity, Memory
-from reasoningbank.index.milvus.address import parse_milvus_url
-from reasoningbank.index.milvus.collection import MilvusCollection
-from reasoningbank.index.milvus.connection import MilvusConnection
-from reasoningbank.index.milvus.halves import MilvusVectors, MilvusWords
 from reasoningbank.ports import Filter, IndexPosition
+from reasoningbank_milvus.address import parse_milvus_url
+from reasoningbank_milvus.collection import MilvusCollection
+from reasoningbank_milvus.connection import MilvusConnection
+from reasoningbank_milvus.halves import MilvusVectors, MilvusWords
 
 IDENTITY = EmbedderIdentity(name="bench", model="m", dimension=384, revision="1")
 QUESTIONS, DEPTH, TOP, PER_CALL = 100, 64, 10, 1_000

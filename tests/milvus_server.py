@@ -61,7 +61,7 @@ class LiteServer:
 def milvus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiteServer]:
     for library in ("pymilvus", "milvus_lite"):
         pytest.importorskip(library)
-    from reasoningbank.index.milvus import connection
+    from reasoningbank_milvus import connection
 
     server = LiteServer(tmp_path_factory.mktemp("milvus"))
     with pytest.MonkeyPatch.context() as patch:

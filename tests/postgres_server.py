@@ -61,7 +61,7 @@ def postgres_cluster(shared_place: Path) -> OwnPostgres:
 
 @pytest.fixture(scope="session")
 def postgres(postgres_cluster: OwnPostgres) -> Iterator[Server]:
-    from reasoningbank.store.postgres import connections
+    from reasoningbank_postgres import connections
 
     worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
     made = Server(postgres_cluster.socket, f"bank_{worker}")
@@ -81,7 +81,7 @@ def postgres(postgres_cluster: OwnPostgres) -> Iterator[Server]:
 def postgres_tables(postgres: Server) -> str:
     """The URL of a bank whose tables are made once."""
     from reasoningbank.location import parse_location
-    from reasoningbank.store.postgres.store import PostgresStore
+    from reasoningbank_postgres.store import PostgresStore
 
     url = postgres.url("shared")
     PostgresStore(parse_location(url, "/nowhere")).close()

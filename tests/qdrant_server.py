@@ -21,7 +21,7 @@ def qdrant() -> Iterator[EdgeServer]:
     pytest.importorskip("qdrant_client")
     pytest.importorskip("qdrant_edge")
     from bench.qdrant_edge_server import EdgeServer
-    from reasoningbank.index.qdrant import address
+    from reasoningbank_qdrant import address
 
     # Nothing here tests the disk of this machine.
     folder = Path(tempfile.mkdtemp(prefix="rb-qdrant-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None))

@@ -14,9 +14,9 @@ from bench.engines.place import Place
 from bench.report import Report
 from bench.timing import in_turns
 from reasoningbank import ReasoningBank
-from reasoningbank.index.pgvector.nearest import SearchWay
-from reasoningbank.index.pgvector.packing import vector_text
 from reasoningbank.ports import Filter, Halves
+from reasoningbank_postgres.pgvector.nearest import SearchWay
+from reasoningbank_postgres.pgvector.packing import vector_text
 
 QUERIES, BLOCK, WARM_UP = 200, 10, 20
 NEIGHBOURS = 64

@@ -18,8 +18,8 @@ from bench.report import Report
 from bench.timing import in_turns
 from reasoningbank import ReasoningBank
 from reasoningbank.location import parse_location
-from reasoningbank.store.postgres.store import PostgresStore
 from reasoningbank.wiring.embedders import HASH_DIMENSION
+from reasoningbank_postgres.store import PostgresStore
 
 ROUNDS, BLOCK, WARM_UP = 300, 20, 40
 THREADS, STORES_PER_THREAD = 16, 60

@@ -1018,6 +1018,20 @@ class IndexPlace(NamedTuple):
         return f"IndexPlace({self.url!r}, {self.mark!r}, {self.location!r})"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexEngine:
+    """An index engine under the scheme of its URLs. Nothing here loads its library."""
+
+    builds: Callable[..., IndexBuilds]
+    """Takes an `IndexPlace`, and `read_only` by keyword. Asks no server yet; `MissingExtra` without the library."""
+    check: Callable[[str], object] = str
+    """Refuses a URL that cannot be an address, with `InvalidInput`."""
+    require: Callable[[], None] = lambda: None
+    """Raises `MissingExtra` where the engine's library is not installed."""
+    only_in: tuple[str, ...] = ()
+    """Schemes of the banks that it is for; any bank where there are none."""
+
+
 # ---------------------------------------------------------------- models
 
 

@@ -14,7 +14,7 @@ from reasoningbank.bus import Bus
 from reasoningbank.bus.service import running_node
 from reasoningbank.core.errors import Conflict
 from reasoningbank.core.types import DEFAULT_TENANT
-from reasoningbank.store.postgres.opening import TURNS, lock_number
+from reasoningbank_postgres.opening import TURNS, lock_number
 from tests.bus.laptops import Laptop, until
 from tests.postgres_server import Server
 

@@ -12,7 +12,7 @@ pytest.importorskip("nacl")
 
 from reasoningbank import ReasoningBank
 from reasoningbank.bus import Bus
-from tests.cli.conftest import Result
+from tests.command_line import Result
 
 
 class Laptop:

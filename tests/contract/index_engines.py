@@ -15,9 +15,9 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.config import locate
 from reasoningbank.core.types import EmbedderIdentity
-from reasoningbank.ports import Halves, IndexBuilds, IndexPlace
+from reasoningbank.ports import Halves, IndexBuilds, IndexEngine, IndexPlace
 from reasoningbank.store.turns import FileTurns
-from reasoningbank.wiring.indexes import INDEXES, make_builds
+from reasoningbank.wiring.indexes import INDEXES, engine_of
 from reasoningbank.wiring.kept_index import parse_kept_index
 from tests.contract.plain_index import PlainBuilds
 
@@ -76,7 +76,7 @@ ENGINES: dict[str, EngineEntry] = {
     ),
 }
 
-INDEXES.setdefault("plain", PlainBuilds)
+INDEXES.setdefault("plain", IndexEngine(builds=PlainBuilds))
 
 
 def open_builds(name: str, request: pytest.FixtureRequest, folder: Path, *, mark: str = "rb0a1b2c") -> IndexBuilds:
@@ -91,7 +91,7 @@ def open_builds(name: str, request: pytest.FixtureRequest, folder: Path, *, mark
         location=location,
         turn=FileTurns(folder / "turn").take,
     )
-    builds = make_builds(place, read_only=False)
+    builds = engine_of(place.url).builds(place, read_only=False)
     builds.remove_all()
     request.addfinalizer(builds.close)
     return builds
@@ -113,5 +113,5 @@ def builds_behind(bank: ReasoningBank) -> Iterator[tuple[IndexBuilds, str]]:
     place = IndexPlace(
         url=kept.engine, key=None, mark=kept.mark, folder=None, location=location, turn=lambda *_: nullcontext(True)
     )
-    with closing(make_builds(place, read_only=False)) as builds:
+    with closing(engine_of(place.url).builds(place, read_only=False)) as builds:
         yield builds, f"{kept.build}-{kept.identity.name}-bayes"

@@ -26,9 +26,9 @@ from reasoningbank.core.types import (
 from reasoningbank.location import parse_location
 from reasoningbank.ports import Store, Writer
 from reasoningbank.store.memory import MemoryEngine
-from reasoningbank.store.postgres.store import PostgresStore
 from reasoningbank.store.record_store import RecordStore
 from reasoningbank.store.sqlite.store import SqliteStore
+from reasoningbank_postgres.store import PostgresStore
 from tests.contract.test_store import a_gap, a_memory, a_signal, a_step, a_trajectory, an_edge
 from tests.postgres_server import empty_bank
 from tests.store.fixtures.make_bank import contents

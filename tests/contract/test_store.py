@@ -47,11 +47,11 @@ from reasoningbank.core.types import (
 from reasoningbank.location import parse_location
 from reasoningbank.ports import Store, Writer
 from reasoningbank.store.memory import MemoryEngine, MemoryTables
-from reasoningbank.store.postgres.store import PostgresStore
 from reasoningbank.store.record_store import RecordStore
 from reasoningbank.store.selection import Selection
 from reasoningbank.store.sqlite.store import SqliteStore
 from reasoningbank.store.tables import MEMORIES
+from reasoningbank_postgres.store import PostgresStore
 
 BACKENDS = ("sqlite", "memory", "postgres")
 CANNOT = {

@@ -15,7 +15,7 @@ from reasoningbank.serve.workers import Staffing
 from tests.postgres_server import Server
 from tests.serve.conftest import Api, new_token, served
 from tests.serve.test_workers import end_session, until
-from tests.store.socket_proxy import SocketProxy
+from tests.socket_proxy import SocketProxy
 
 NOBODY = Staffing(workers=0)
 pytestmark = pytest.mark.usefixtures("looks_often")

@@ -9,10 +9,10 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.serve import idle_index
 from reasoningbank.serve.idle_index import WORTH_OPENING_FOR, IdleIndexer
-from reasoningbank.store.postgres import listening
+from reasoningbank_postgres import listening
 from tests.postgres_server import Server
 from tests.serve.test_workers import until
-from tests.store.socket_proxy import SocketProxy
+from tests.socket_proxy import SocketProxy
 
 WRITER = """
 import sys

@@ -20,11 +20,11 @@ from reasoningbank.store import migrating, row_copy
 from reasoningbank.store.catching_up import OWN_SETTINGS
 from reasoningbank.store.memory import MemoryEngine, MemoryTables
 from reasoningbank.store.migrating import Migrated, Migration, undo
-from reasoningbank.store.postgres.store import PostgresStore
 from reasoningbank.store.record_store import RecordStore
 from reasoningbank.store.row_copy import pages_of
 from reasoningbank.store.sqlite.store import SqliteStore
 from reasoningbank.store.tables import SETTINGS, TABLES
+from reasoningbank_postgres.store import PostgresStore
 from tests.contract.test_engines_agree import ACTS, Act, answer
 from tests.contract.test_store import a_gap, a_memory, a_node, a_reply, a_token, add, an_edge, exposure, revise
 

@@ -9,7 +9,7 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from tests.postgres_server import Server
-from tests.store.socket_proxy import SocketProxy
+from tests.socket_proxy import SocketProxy
 
 FLUSH, SYNC = b"H\x00\x00\x00\x04", b"S\x00\x00\x00\x04"
 """How a client says that it waits for answers; and that this is the end, whether or not it waits."""

@@ -1,4 +1,4 @@
-"""Registry of store backends, by the scheme of a bank's URL.
+"""Registry of stores, by the scheme of a bank's URL: SQLite, and those of plugins.
 
 Loads no backend before somebody asks it something.
 """
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.plugins import plugins
 
 if TYPE_CHECKING:
     from reasoningbank.location import Location
@@ -21,22 +22,19 @@ def _sqlite() -> Backend:
     return SqliteBackend()
 
 
-def _postgres() -> Backend:
-    from reasoningbank.store.postgres.backend import PostgresBackend
-
-    return PostgresBackend()
-
-
-BACKENDS: dict[str, Callable[[], Backend]] = {"sqlite": _sqlite, "postgresql": _postgres, "postgres": _postgres}
-"""By the scheme of a URL; a path alone, and `:memory:`, are of the first."""
+BACKENDS: dict[str, Callable[[], Backend]] = {"sqlite": _sqlite}
+"""Built in, by the scheme of a URL; a path alone, and `:memory:`, are of the first."""
 
 
 def backend_of(location: Location) -> Backend:
-    make = BACKENDS.get(location.scheme)
-    if make is None:
-        known = ", ".join(f"{scheme}://" for scheme in BACKENDS)
-        raise InvalidInput(
-            f"This installation has no backend for {location.scheme}:// ({location}). A bank is a path, :memory:, or a "
-            f"URL that begins with {known}."
-        )
-    return make()
+    scheme = location.scheme
+    if scheme not in BACKENDS:
+        from_plugins = plugins("stores")
+        if scheme not in from_plugins:
+            known = ", ".join(f"{name}://" for name in [*BACKENDS, *from_plugins])
+            raise InvalidInput(
+                f"This installation has no backend for {scheme}:// ({location}). A bank is a path, :memory:, or a "
+                f"URL that begins with {known}."
+            )
+        BACKENDS[scheme] = from_plugins[scheme].load()
+    return BACKENDS[scheme]()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.core.media import faults_of
 from reasoningbank.ports import IndexBuilds, IndexPlace, Store
-from reasoningbank.wiring.indexes import make_builds
+from reasoningbank.wiring.indexes import engine_of
 from reasoningbank.wiring.kept_index import UNFINISHED, KeptIndex
 from reasoningbank.wiring.notices import tell
 
@@ -31,7 +31,7 @@ class BuildsMaker:
             location=self._location,
             turn=self._store.turn,
         )
-        return make_builds(place, read_only=self._store.info.read_only)
+        return engine_of(place.url).builds(place, read_only=self._store.info.read_only)
 
     def drop_files(self, kept: KeptIndex) -> None:
         """Each machine may have an index in files from the time before the engine was changed."""

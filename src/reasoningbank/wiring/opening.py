@@ -25,7 +25,7 @@ from reasoningbank.recall.holdout import checked_share
 from reasoningbank.store.closed import CLOSED, why_closed
 from reasoningbank.wiring.backends import backend_of
 from reasoningbank.wiring.engine import IndexEngine
-from reasoningbank.wiring.indexes import check_index_url, require_library
+from reasoningbank.wiring.indexes import check_index_url, engine_of
 from reasoningbank.wiring.learning import ConfiguredLearning
 from reasoningbank.wiring.notices import tell
 
@@ -99,7 +99,7 @@ class ReasoningBank(Bank):
         chosen = settings.storage.index
         if chosen is not None and create and not backend_of(location).exists(location):
             # Before anything is made: a bank that was refused its index would have the default one for good.
-            require_library(check_index_url(chosen, location))
+            engine_of(check_index_url(chosen, location)).require()
         store = backend_of(location).open(
             location, durability=settings.storage.durability, create=create, read_only=read_only, clock=clock
         )

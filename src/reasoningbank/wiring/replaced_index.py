@@ -10,7 +10,7 @@ from reasoningbank.core.errors import BankError
 from reasoningbank.index.builds import EmbeddedBuilds
 from reasoningbank.ports import IndexPlace
 from reasoningbank.wiring.backends import backend_of
-from reasoningbank.wiring.indexes import make_builds
+from reasoningbank.wiring.indexes import engine_of
 from reasoningbank.wiring.kept_builds import INDEX_FOLDER, tell_left_behind
 from reasoningbank.wiring.kept_index import SETTING, KeptIndex, parse_kept_index
 
@@ -49,7 +49,7 @@ def drop_index(location: Location, config: Config, kept: KeptIndex | None = None
         turn=lambda *_: nullcontext(True),
     )
     try:
-        with closing(make_builds(place, read_only=False)) as builds:
+        with closing(engine_of(place.url).builds(place, read_only=False)) as builds:
             builds.remove_all()
     except BankError as error:
         tell_left_behind(kept, error)

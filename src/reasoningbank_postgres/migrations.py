@@ -1,0 +1,130 @@
+"""The numbered versions of a bank's tables in PostgreSQL, and how an older one is brought up to date.
+
+What `store.tables` has and a bank lacks (tables, columns, indexes) is added by itself; a version says with statements
+what cannot be told from that. All of it runs in one transaction under a lock, so several processes may open a bank at
+once and a kill leaves it as it was. Never edit a version that has been released; add the next one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from reasoningbank.store.coding import content_hash
+from reasoningbank.store.old_rules import OLD_RULES, RULE_COLUMNS
+from reasoningbank.store.tables import TABLES
+from reasoningbank_postgres.ddl import (
+    BESIDE_THE_TABLES,
+    EVERY_TENANT,
+    column_definition,
+    create_index,
+    create_table,
+)
+
+if TYPE_CHECKING:
+    from reasoningbank_postgres.connections import TimedConnection
+
+
+class SchemaVersion(NamedTuple):
+    tables: str
+    """The shape of `store.tables` in this version, as `shape_of_tables` tells it."""
+    before: tuple[str, ...] = ()
+    """Statements that run before anything is added."""
+    after: tuple[str, ...] = ()
+    fill: Callable[[TimedConnection], None] | None = None
+    """Work that statements alone cannot do, after them."""
+
+
+def _propose_old_rules(connection: TimedConnection) -> None:
+    names = ", ".join(RULE_COLUMNS)
+    connection.execute(f"SELECT set_config('{EVERY_TENANT}', 'on', true)")
+    for row in connection.execute(OLD_RULES).fetchall():
+        marks = ", ".join(["%s"] * (len(RULE_COLUMNS) + 1))
+        connection.execute(f"INSERT INTO rules ({names}, hash) VALUES ({marks})", (*row, content_hash(row)))
+    connection.execute(
+        "INSERT INTO feed (seq, kind, op, id, tenant, at) SELECT last + row_number() OVER (ORDER BY rules.num), "
+        "'rule', 'add', id, tenant, updated_at FROM rules, last_change() AS last"
+    )
+    connection.execute(f"SELECT set_config('{EVERY_TENANT}', '', true)")
+
+
+VERSIONS = (SchemaVersion("df53010e73e80b0c"), SchemaVersion("07a52312cc235508", fill=_propose_old_rules))
+SCHEMA_VERSION = len(VERSIONS)
+_BANK = """CREATE TABLE IF NOT EXISTS bank (
+  only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one), version integer NOT NULL)"""
+
+
+def shape_of_tables() -> str:
+    """A digest of all that the tables are made by: a change of it is a new version."""
+    said = "\n".join(statement for table in TABLES for statement in create_table(table))
+    return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
+
+
+def version_of(connection: TimedConnection) -> int:
+    """0: there is no bank in this schema."""
+    there = connection.execute("SELECT to_regclass(quote_ident(current_schema()) || '.bank')").fetchone()
+    if there is None or there[0] is None:
+        return 0
+    row = connection.execute("SELECT version FROM bank").fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def migrate(connection: TimedConnection, version: int) -> None:
+    """Within a transaction that holds the lock: from a version to this one."""
+    connection.execute(_BANK)
+    for step in VERSIONS[version:]:
+        for statement in step.before:
+            connection.execute(statement)
+    _add_missing(connection)
+    for statement in BESIDE_THE_TABLES:
+        connection.execute(statement)
+    for step in VERSIONS[version:]:
+        for statement in step.after:
+            connection.execute(statement)
+        if step.fill is not None:
+            step.fill(connection)
+    connection.execute(
+        "INSERT INTO bank (version) VALUES (%s::int) ON CONFLICT (only_one) DO UPDATE SET version = excluded.version",
+        (SCHEMA_VERSION,),
+    )
+
+
+def missing_parts(connection: TimedConnection) -> list[str]:
+    """Tables, columns and indexes that a bank of this version should have and has not."""
+    columns, indexes = _present_parts(connection)
+    missing = [f"table {table.name}" for table in TABLES if table.name not in columns]
+    for table in TABLES:
+        there = columns.get(table.name)
+        if there is not None:
+            missing += [f"column {table.name}.{column}" for column in table.columns if column not in there]
+            missing += [f"index {index.name}" for index in table.indexes if index.name not in indexes]
+    return missing
+
+
+def _present_parts(connection: TimedConnection) -> tuple[dict[str, set[str]], set[str]]:
+    columns: dict[str, set[str]] = {}
+    for table, column in connection.execute(
+        "SELECT relname::text, attname::text FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid "
+        "WHERE relnamespace = to_regnamespace(quote_ident(current_schema())) AND relkind = 'r' AND attnum > 0 "
+        "AND NOT attisdropped"
+    ):
+        columns.setdefault(table, set()).add(column)
+    indexes = connection.execute("SELECT indexname::text FROM pg_indexes WHERE schemaname = current_schema()")
+    return columns, {name for (name,) in indexes}
+
+
+def _add_missing(connection: TimedConnection) -> None:
+    columns, indexes = _present_parts(connection)
+    for table in TABLES:
+        there = columns.get(table.name)
+        if there is None:
+            for statement in create_table(table):
+                connection.execute(statement)
+            continue
+        for column, kind in table.columns.items():
+            if column not in there:
+                connection.execute(f"ALTER TABLE {table.name} ADD COLUMN {column_definition(column, kind)}")
+        for index in table.indexes:
+            if index.name not in indexes:
+                connection.execute(create_index(table, index))
