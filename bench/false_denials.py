@@ -18,11 +18,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.report import Report
-from reasoningbank.agents.capture_worker import work
-from reasoningbank.agents.hook_local import answer
-from reasoningbank.agents.state_dir import make_room, place_of
 from reasoningbank.config import locate
 from reasoningbank.files import hold
+from reasoningbank_coding_agents.capture_worker import work
+from reasoningbank_coding_agents.hook_local import answer
+from reasoningbank_coding_agents.state_dir import make_room, place_of
 
 HISTORY = Path(__file__).with_name("shell_history.txt")
 HOOKS = "deadline_ms=300000,helper=0"

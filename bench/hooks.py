@@ -27,9 +27,9 @@ from bench.corpus import Corpus
 from bench.installed import environment, fresh_venv
 from bench.report import Report
 from bench.timing import Times
-from reasoningbank.agents.state_dir import place_of
 from reasoningbank.config import locate
 from reasoningbank.files import hold
+from reasoningbank_coding_agents.state_dir import place_of
 
 SCALE = 100_000
 ROUNDS = 11

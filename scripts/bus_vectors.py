@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from reasoningbank.bus.authority.intent import (
+from reasoningbank_bus.authority.intent import (
     Intent,
     encode_intent,
     encode_revocation,
@@ -22,10 +22,10 @@ from reasoningbank.bus.authority.intent import (
     sign_intent,
     sign_revocation,
 )
-from reasoningbank.bus.authority.keys import fingerprint, public_text
-from reasoningbank.bus.wire import frame as frames
-from reasoningbank.bus.wire.entry import Entry, RecordName, encode_entry, entry_id, place_of, sign_entry
-from reasoningbank.bus.wire.signing import SigningKey
+from reasoningbank_bus.authority.keys import fingerprint, public_text
+from reasoningbank_bus.wire import frame as frames
+from reasoningbank_bus.wire.entry import Entry, RecordName, encode_entry, entry_id, place_of, sign_entry
+from reasoningbank_bus.wire.signing import SigningKey
 
 FILE = Path(__file__).resolve().parent.parent / "tests" / "bus" / "vectors.json"
 DAY_MS = 24 * 3600 * 1000

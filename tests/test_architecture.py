@@ -22,11 +22,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "files": set(),
     "forking": set(),
     "location": {"core"},
+    "plugins": {"core"},
     "ports": {"core", "location"},
     "config": {"core", "files", "location"},
     "store": {"core", "files", "forking", "location", "ports"},
     "lexical": {"core", "ports"},
-    "index": {"core", "files", "forking", "location", "ports", "lexical", "store"},
+    "index": {"core", "files", "forking", "location", "ports", "lexical"},
     "embed": {"core", "files", "forking", "ports"},
     "llm": {"core", "forking", "ports"},
     "guard": {"core", "ports"},
@@ -37,92 +38,35 @@ MAY_IMPORT: dict[str, set[str]] = {
     "exchange": {"core", "files", "ports", "guard", "context", "graph"},
     "bank": {"core", "ports", "guard", "context", "graph", "recall", "learn", "exchange"},
     "wiring": {
-        "files",
-        "location",
-        "core",
-        "forking",
-        "ports",
-        "guard",
-        "context",
-        "graph",
-        "recall",
-        "learn",
-        "exchange",
-        "bank",
-        "config",
-        "store",
-        "index",
-        "embed",
-        "llm",
-    },
-    "bus": {
-        "files",
-        "forking",
-        "location",
-        "core",
-        "ports",
-        "guard",
-        "context",
-        "graph",
-        "recall",
-        "learn",
-        "exchange",
-        "bank",
-        "config",
-        "wiring",
+        "files", "location", "core", "forking", "plugins", "ports", "guard", "context", "graph", "recall", "learn",
+        "exchange", "bank", "config", "store", "index", "embed", "llm",
     },
     "serve": {
-        "bus",
-        "location",
-        "core",
-        "ports",
-        "guard",
-        "context",
-        "graph",
-        "recall",
-        "learn",
-        "exchange",
-        "bank",
-        "config",
-        "wiring",
+        "location", "core", "ports", "guard", "context", "graph", "recall", "learn", "exchange", "bank", "config", "wiring",
     },
-    "agents": {
-        "files",
-        "lexical",
-        "location",
-        "core",
-        "guard",
-        "ports",
-        "context",
-        "recall",
-        "learn",
-        "bank",
-        "config",
-        "wiring",
-    },
-    "adapters": {"core", "guard", "recall", "bank"},
     "cli": {
-        "files",
-        "location",
-        "agents",
-        "core",
-        "guard",
-        "ports",
-        "context",
-        "graph",
-        "recall",
-        "learn",
-        "exchange",
-        "bank",
-        "config",
-        "wiring",
-        "bus",
-        "serve",
+        "files", "location", "core", "plugins", "guard", "ports", "context", "graph", "recall", "learn", "exchange", "bank",
+        "config", "wiring", "serve",
     },
-    "__init__": {"adapters", "bank", "core", "location", "recall", "wiring"},
+    "__init__": {"bank", "core", "location", "recall", "wiring"},
     "__main__": {"cli"},
-}
+    "adapters": {"core", "guard", "recall", "bank"},
+    "bus": set(),
+}  # fmt: skip
 """A room, and every other room it may know. What is missing here may not be imported."""
+
+IN_THE_CORES_NAME = ("adapters", "bus")
+"""Parts of plugins that programs import as `reasoningbank.…`; no room of the core imports them."""
+
+PLUGINS: dict[str, set[str]] = {
+    "reasoningbank_bus": {"reasoningbank_server"},
+    "reasoningbank_coding_agents": set(),
+    "reasoningbank_milvus": set(),
+    "reasoningbank_postgres": set(),
+    "reasoningbank_qdrant": set(),
+    "reasoningbank_server": set(),
+}
+"""A package of its own beside the core, found by entry points, and every other one it may know. All may know the core."""
 
 OUTSIDE_OF_CORE = {
     "asyncio", "datetime", "glob", "http", "importlib", "io", "logging", "multiprocessing", "os", "pathlib", "random",
@@ -141,7 +85,7 @@ def modules() -> list[Path]:
 
 def imported(path: Path) -> Iterator[tuple[int, str]]:
     """(line, dotted module) of everything that a file imports, wherever in it; relative names are made whole."""
-    package = ["reasoningbank", *path.relative_to(PACKAGE).parent.parts]
+    package = list(path.relative_to(PACKAGE.parent).parent.parts)
     for node in ast.walk(ast.parse(path.read_text("utf-8"), str(path))):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -171,6 +115,34 @@ def test_the_table_itself_has_no_circle() -> None:
             del left[room]
 
 
+def test_the_core_imports_no_plugin() -> None:
+    broken = [
+        f"{path.relative_to(PACKAGE)}:{line} imports {module}: the core finds plugins by entry points (plugins.py)."
+        for path in modules()
+        if room_of(path) not in IN_THE_CORES_NAME and "reasoningbank_" in path.read_text("utf-8")
+        for line, module in imported(path)
+        if module.split(".")[0] in PLUGINS or (module.split(".") + [""])[1] in IN_THE_CORES_NAME
+    ]
+    assert not broken, "\n".join(broken)
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_a_plugin_imports_the_core_and_what_the_table_allows(plugin: str) -> None:
+    folder = PACKAGE.parent / plugin
+    broken = [
+        f"{path.relative_to(folder.parent)}:{line} imports {module}."
+        for path in sorted(folder.rglob("*.py"))
+        for line, module in imported(path)
+        if module.split(".")[0] in PLUGINS.keys() - PLUGINS[plugin] - {plugin}
+        or (module.startswith("reasoningbank.") and module.split(".")[1] in IN_THE_CORES_NAME)
+    ]
+    assert not broken, "\n".join(broken)
+
+
+def test_every_package_beside_the_core_is_in_the_table() -> None:
+    assert {path.parent.name for path in PACKAGE.parent.glob("*/__init__.py")} == {"reasoningbank", *PLUGINS}
+
+
 def test_only_the_eval_command_knows_the_evaluation() -> None:
     eval_command = PACKAGE / "cli" / "commands" / "eval.py"
     knowing = [path for path in modules() if "reasoningbank_eval" in path.read_text("utf-8")]
@@ -195,21 +167,24 @@ def test_a_room_imports_only_what_the_table_allows(room: str) -> None:
 
 
 def test_only_the_wiring_knows_the_backends() -> None:
-    # An index in PostgreSQL connects as the store there does.
-    for backend, besides in (("store", {"index"}), ("index", set()), ("embed", set()), ("llm", set())):
-        knowing = {room for room, others in MAY_IMPORT.items() if backend in others}
-        assert knowing == {"wiring"} | besides
+    for backend in ("store", "index", "embed", "llm"):
+        assert {room for room, others in MAY_IMPORT.items() if backend in others} == {"wiring"}
 
 
-def test_only_the_bus_knows_the_libraries_of_its_extra() -> None:
-    libraries = ("msgspec", "nacl", "qh3")
+def test_only_a_plugin_knows_the_libraries_of_its_extra() -> None:
+    libraries = {
+        "msgspec": "bus", "nacl": "bus", "qh3": "bus", "psycopg": "postgres", "qdrant_client": "qdrant",
+        "pymilvus": "milvus", "starlette": "server", "uvicorn": "server", "httptools": "server",
+    }  # fmt: skip
     broken = [
-        f"{path.relative_to(PACKAGE)}:{line} imports {module}; only bus/ may."
-        for path in modules()
+        f"{path.relative_to(PACKAGE.parent)}:{line} imports {module}; only reasoningbank_{libraries[name]} may."
+        for path in sorted(PACKAGE.parent.rglob("*.py"))
         # Looked into only where a word of them stands: parsing every module takes seconds.
-        if room_of(path) != "bus" and any(name in path.read_text("utf-8") for name in libraries)
+        for text in [path.read_text("utf-8")]
+        if any(name in text for name in libraries)
         for line, module in imported(path)
-        if module.split(".")[0] in libraries
+        for name in [module.split(".")[0]]
+        if name in libraries and path.relative_to(PACKAGE.parent).parts[0] != f"reasoningbank_{libraries[name]}"
     ]
     assert not broken, "\n".join(broken)
 

@@ -20,7 +20,7 @@ from reasoningbank import ReasoningBank
 from reasoningbank.cli.command import command_named, parser_for
 from reasoningbank.config.environment import VARIABLES
 from reasoningbank.core.settings import DEFAULTS
-from reasoningbank.serve.http.openapi import document
+from reasoningbank_server.openapi import document
 from tests.conftest import SOURCE
 from tests.postgres_server import PASSWORD, Server
 

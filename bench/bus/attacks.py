@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 
 from bench.bus.simulator import EPOCH_MS, NAMESPACE, YEAR_MS
-from reasoningbank.bus.authority.intent import Intent, encode_intent, intent_id, sign_intent
-from reasoningbank.bus.authority.rights import Rights
-from reasoningbank.bus.log.memory import MemoryLog
-from reasoningbank.bus.node.effects import Close, Effect, Send, Took
-from reasoningbank.bus.node.node import BusNode
-from reasoningbank.bus.node.settings import NodeSettings
-from reasoningbank.bus.wire.entry import Entry, RecordName, encode_entry, sign_entry
-from reasoningbank.bus.wire.frame import (
+from reasoningbank_bus.authority.intent import Intent, encode_intent, intent_id, sign_intent
+from reasoningbank_bus.authority.rights import Rights
+from reasoningbank_bus.log.memory import MemoryLog
+from reasoningbank_bus.node.effects import Close, Effect, Send, Took
+from reasoningbank_bus.node.node import BusNode
+from reasoningbank_bus.node.settings import NodeSettings
+from reasoningbank_bus.wire.entry import Entry, RecordName, encode_entry, sign_entry
+from reasoningbank_bus.wire.frame import (
     CONTROL,
     MEMORIES,
     Ask,
@@ -36,7 +36,7 @@ from reasoningbank.bus.wire.frame import (
     decode_frame,
     encode_frame,
 )
-from reasoningbank.bus.wire.signing import SigningKey
+from reasoningbank_bus.wire.signing import SigningKey
 
 NEVER_SEEN = EPOCH_MS + 5 * YEAR_MS
 

@@ -10,13 +10,13 @@ from typing import TypeVar
 
 from bench.report import Report
 from reasoningbank import ReasoningBank
-from reasoningbank.bus.authority.rights import Rights
-from reasoningbank.bus.exchange.applying import Applier
-from reasoningbank.bus.exchange.naming import origin_of_author
-from reasoningbank.bus.exchange.policy import Policy, keep_policy
-from reasoningbank.bus.exchange.publishing import Publisher
-from reasoningbank.bus.log.durable import DurableLog
-from reasoningbank.bus.wire.signing import SigningKey
+from reasoningbank_bus.authority.rights import Rights
+from reasoningbank_bus.exchange.applying import Applier
+from reasoningbank_bus.exchange.naming import origin_of_author
+from reasoningbank_bus.exchange.policy import Policy, keep_policy
+from reasoningbank_bus.exchange.publishing import Publisher
+from reasoningbank_bus.log.durable import DurableLog
+from reasoningbank_bus.wire.signing import SigningKey
 
 RECORDS_PER_S = 5_000
 T = TypeVar("T")

@@ -11,11 +11,11 @@ from nacl.bindings import crypto_sign, crypto_sign_open
 
 from bench.report import Report
 from bench.timing import in_turns
-from reasoningbank.bus.authority.intent import intent_id, sign_intent
-from reasoningbank.bus.authority.metering import spends_of
-from reasoningbank.bus.authority.rights import Rights
-from reasoningbank.bus.log.durable import DurableLog
-from reasoningbank.bus.wire.entry import (
+from reasoningbank_bus.authority.intent import intent_id, sign_intent
+from reasoningbank_bus.authority.metering import spends_of
+from reasoningbank_bus.authority.rights import Rights
+from reasoningbank_bus.log.durable import DurableLog
+from reasoningbank_bus.wire.entry import (
     Entry,
     RecordName,
     decode_entry,
@@ -26,8 +26,8 @@ from reasoningbank.bus.wire.entry import (
     sign_entry,
     verify_entry,
 )
-from reasoningbank.bus.wire.frame import EntryBatch, decode_frame, encode_frame
-from reasoningbank.bus.wire.signing import SigningKey
+from reasoningbank_bus.wire.frame import EntryBatch, decode_frame, encode_frame
+from reasoningbank_bus.wire.signing import SigningKey
 
 FRAME_BYTES = 1024
 LIMIT_US = 10.0

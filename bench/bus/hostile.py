@@ -12,8 +12,8 @@ from bench.bus.attacks import KINDS, Scene
 from bench.bus.simulator import Simulation
 from bench.bus.villains import make_liar, make_spammer, make_withholder
 from bench.report import Report
-from reasoningbank.bus.wire.entry import encode_entry
-from reasoningbank.bus.wire.frame import MEMORIES, EntryBatch, encode_frame
+from reasoningbank_bus.wire.entry import encode_entry
+from reasoningbank_bus.wire.frame import MEMORIES, EntryBatch, encode_frame
 
 FRAMES = 100_000
 GROWTH_MIB = 64

@@ -16,15 +16,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.bus.addresses import parse_address
-from reasoningbank.bus.authority.rights import Rights
-from reasoningbank.bus.log.durable import DurableLog
-from reasoningbank.bus.node.effects import Effect, Took
-from reasoningbank.bus.node.node import BusNode
-from reasoningbank.bus.node.settings import NodeSettings
-from reasoningbank.bus.quic.endpoint import BusEndpoint
-from reasoningbank.bus.wire.entry import Entry, RecordName, sign_entry
-from reasoningbank.bus.wire.signing import SigningKey
+from reasoningbank_bus.addresses import parse_address
+from reasoningbank_bus.authority.rights import Rights
+from reasoningbank_bus.log.durable import DurableLog
+from reasoningbank_bus.node.effects import Effect, Took
+from reasoningbank_bus.node.node import BusNode
+from reasoningbank_bus.node.settings import NodeSettings
+from reasoningbank_bus.quic.endpoint import BusEndpoint
+from reasoningbank_bus.wire.entry import Entry, RecordName, sign_entry
+from reasoningbank_bus.wire.signing import SigningKey
 
 BODY_BYTES = 300
 SAY_SECONDS = 0.2

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench.bus.netns import Network, NotPermitted
 from bench.report import Report
-from reasoningbank.bus.node.settings import NodeSettings
+from reasoningbank_bus.node.settings import NodeSettings
 
 PEERS = 8
 LOSS = 0.3

@@ -22,8 +22,8 @@ from typing import Any
 
 from bench.report import Report
 from reasoningbank import ReasoningBank
-from reasoningbank.bus import Bus
 from reasoningbank.core.types import Memory
+from reasoningbank_bus import Bus
 
 RECORDS = 20_000
 FEW_RECORDS = 2_000

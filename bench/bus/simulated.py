@@ -10,11 +10,11 @@ from hashlib import blake2b
 
 from bench.bus.simulator import Simulation, Weather
 from bench.report import Report
-from reasoningbank.bus.node.effects import Took
-from reasoningbank.bus.sync.place_set import PlaceSet
-from reasoningbank.bus.sync.reconcile import compare, whole_range
-from reasoningbank.bus.wire.entry import Entry, encode_entry
-from reasoningbank.bus.wire.frame import Ranges, encode_frame
+from reasoningbank_bus.node.effects import Took
+from reasoningbank_bus.sync.place_set import PlaceSet
+from reasoningbank_bus.sync.reconcile import compare, whole_range
+from reasoningbank_bus.wire.entry import Entry, encode_entry
+from reasoningbank_bus.wire.frame import Ranges, encode_frame
 
 ROUND_SECONDS = 0.2
 OF_RECORDS = (9, 10, 11, 14)

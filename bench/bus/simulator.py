@@ -15,14 +15,14 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from reasoningbank.bus.authority.intent import Intent, intent_id, sign_intent
-from reasoningbank.bus.authority.rights import Rights
-from reasoningbank.bus.log.memory import MemoryLog
-from reasoningbank.bus.node.effects import Answered, Close, Dial, Effect, Search, Send, Took
-from reasoningbank.bus.node.node import BusNode
-from reasoningbank.bus.node.settings import NodeSettings
-from reasoningbank.bus.wire.entry import Entry, RecordName, sign_entry
-from reasoningbank.bus.wire.signing import SigningKey
+from reasoningbank_bus.authority.intent import Intent, intent_id, sign_intent
+from reasoningbank_bus.authority.rights import Rights
+from reasoningbank_bus.log.memory import MemoryLog
+from reasoningbank_bus.node.effects import Answered, Close, Dial, Effect, Search, Send, Took
+from reasoningbank_bus.node.node import BusNode
+from reasoningbank_bus.node.settings import NodeSettings
+from reasoningbank_bus.wire.entry import Entry, RecordName, sign_entry
+from reasoningbank_bus.wire.signing import SigningKey
 
 EPOCH_MS = 1_790_000_000_000
 YEAR_MS = 365 * 24 * 3600 * 1000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from bench.bus.simulator import Simulation, Weather
-from reasoningbank.bus.wire.entry import entry_id
+from reasoningbank_bus.wire.entry import entry_id
 
 HOSTS = 4
 PATIENCE_SECONDS = 120.0

@@ -22,19 +22,19 @@ from qh3.quic.connection import QuicConnection
 from qh3.tls import SessionTicket
 
 from bench.report import Report
-from reasoningbank.bus.node.effects import Effect, Send
-from reasoningbank.bus.quic.asking import ask_once
-from reasoningbank.bus.quic.certificate import make_certificate, make_private_key
-from reasoningbank.bus.quic.channel import OPENING_FRAME
-from reasoningbank.bus.quic.connection import client_configuration
-from reasoningbank.bus.quic.dialling import open_socket
-from reasoningbank.bus.quic.endpoint import BusEndpoint
-from reasoningbank.bus.quic.limits import TransportLimits
-from reasoningbank.bus.quic.link import PeerLink
-from reasoningbank.bus.quic.tickets import KeptTickets
-from reasoningbank.bus.wire.frame import CONTROL, Ask, Hello, Hits, decode_frame, encode_frame
-from reasoningbank.bus.wire.signing import SigningKey
-from reasoningbank.bus.wire.stream import with_length
+from reasoningbank_bus.node.effects import Effect, Send
+from reasoningbank_bus.quic.asking import ask_once
+from reasoningbank_bus.quic.certificate import make_certificate, make_private_key
+from reasoningbank_bus.quic.channel import OPENING_FRAME
+from reasoningbank_bus.quic.connection import client_configuration
+from reasoningbank_bus.quic.dialling import open_socket
+from reasoningbank_bus.quic.endpoint import BusEndpoint
+from reasoningbank_bus.quic.limits import TransportLimits
+from reasoningbank_bus.quic.link import PeerLink
+from reasoningbank_bus.quic.tickets import KeptTickets
+from reasoningbank_bus.wire.frame import CONTROL, Ask, Hello, Hits, decode_frame, encode_frame
+from reasoningbank_bus.wire.signing import SigningKey
+from reasoningbank_bus.wire.stream import with_length
 
 BARE = "bare/1"
 MOST_MS_BEYOND = 1.0

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
 from bench.bus.simulator import Host, Simulation
-from reasoningbank.bus.node.effects import Effect, Send
-from reasoningbank.bus.wire.frame import (
+from reasoningbank_bus.node.effects import Effect, Send
+from reasoningbank_bus.wire.frame import (
     Digest,
     EntryBatch,
     Frame,

@@ -15,11 +15,11 @@ from bench.clients.model import ScriptedModel
 from bench.clients.recorded_program import HookCall, calls_in
 from bench.clients.script import Script, Step, without_advice
 from reasoningbank import ReasoningBank
-from reasoningbank.agents.capture_queue import waiting
-from reasoningbank.agents.state_dir import place_of
 from reasoningbank.config import locate
 from reasoningbank.files import hold
 from reasoningbank.guard.speakers import Door
+from reasoningbank_coding_agents.capture_queue import waiting
+from reasoningbank_coding_agents.state_dir import place_of
 
 PATIENCE_S = 120.0
 NAMESPACE = "example.com/acme/app"

@@ -23,7 +23,7 @@ TITLES = (
 @contextmanager
 def served_on_the_bus(folder: Path, *, called: str = "ben") -> Iterator[str]:
     """The address of Anna's page. Ben is connected; an office that was named is not there; Eve was let in by nobody."""
-    from reasoningbank.bus import Bus
+    from reasoningbank_bus import Bus
 
     there, nowhere = f"127.0.0.1:{_free_port()}", f"127.0.0.1:{_free_port()}"
     paths = [folder / f"{name}.db" for name in ("anna", "ben", "office", "eve")]

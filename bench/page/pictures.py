@@ -11,7 +11,7 @@ from typing import Any
 from bench.page.browser import chromium, missing, served_page
 from bench.page.example_bank import make_example_bank
 from bench.page.example_bus import served_on_the_bus
-from reasoningbank.bus.extra import is_installed
+from reasoningbank_bus.extra import is_installed
 
 NAMESPACE = "shop"
 WIDTHS = {"": 1280, "-phone": 390}

@@ -15,13 +15,13 @@ from typing import Any
 
 from bench.storms._recorder import Recorder
 from bench.storms._teaching import teacher
-from reasoningbank.agents.capture_queue import leave_note
-from reasoningbank.agents.payload import Event
-from reasoningbank.agents.state_dir import place_of
 from reasoningbank.config import locate
 from reasoningbank.core.errors import Conflict, NotFound
-from reasoningbank.serve import tokens
 from reasoningbank.wiring import ReasoningBank
+from reasoningbank_coding_agents.capture_queue import leave_note
+from reasoningbank_coding_agents.payload import Event
+from reasoningbank_coding_agents.state_dir import place_of
+from reasoningbank_server import tokens
 
 BANK = "made/on/demand/bank.db"
 """In folders that are not there before."""

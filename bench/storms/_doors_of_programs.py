@@ -12,8 +12,8 @@ from typing import Any
 
 from bench.storms._claims import Claim
 from bench.storms._judging import Desk
-from reasoningbank.agents.events import AFTER_TOOL, PROMPT, SESSION_END, SESSION_START, STOP
-from reasoningbank.agents.known_failures_file import known_troubles
+from reasoningbank_coding_agents.events import AFTER_TOOL, PROMPT, SESSION_END, SESSION_START, STOP
+from reasoningbank_coding_agents.known_failures_file import known_troubles
 from tests.agents.hooks import dialects
 from tests.agents.hooks.dialects import DIALECTS, Ran
 

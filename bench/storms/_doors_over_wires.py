@@ -14,9 +14,9 @@ from bench.storms._doors_in_process import honest_export, steps_of
 from bench.storms._forged_files import LAYOUTS, transcript
 from bench.storms._judging import Desk, Refusal
 from reasoningbank.core.types import DEFAULT_TENANT
-from reasoningbank.serve.http.limits import Limits
-from reasoningbank.serve.http.openapi import document
 from reasoningbank.serve.mcp.schemas import TOOLS
+from reasoningbank_server.limits import Limits
+from reasoningbank_server.openapi import document
 from tests.learn.ingest.stories import SHAPES
 from tests.serve.conftest import Api, new_token, served
 from tests.serve.mcp.conftest import HttpServer, StdioClient, modern_body, modern_headers

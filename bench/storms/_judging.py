@@ -18,18 +18,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bench.storms._claims import Claim, Known
-from reasoningbank.agents.advice import USER_SAID
-from reasoningbank.agents.answer import AFTER_FAILURE, AT_START, BEFORE_TOOL, FOR_PROMPT
-from reasoningbank.agents.hook_local import answer
-from reasoningbank.agents.namespaces import USER_NAMESPACE, spaces_of
-from reasoningbank.agents.policy import HookPolicy
-from reasoningbank.agents.state_dir import make_room
 from reasoningbank.cli.main import main
 from reasoningbank.config import locate
 from reasoningbank.core.origins import Trust, kind_of
 from reasoningbank.files import hold
 from reasoningbank.serve.mcp.caller import LOCAL
 from reasoningbank.serve.mcp.tools import call
+from reasoningbank_coding_agents.advice import USER_SAID
+from reasoningbank_coding_agents.answer import AFTER_FAILURE, AT_START, BEFORE_TOOL, FOR_PROMPT
+from reasoningbank_coding_agents.hook_local import answer
+from reasoningbank_coding_agents.namespaces import USER_NAMESPACE, spaces_of
+from reasoningbank_coding_agents.policy import HookPolicy
+from reasoningbank_coding_agents.state_dir import make_room
 from tests.agents.hooks.conftest import Desktop
 
 RULE = "Never push to main without asking me."

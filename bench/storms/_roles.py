@@ -17,10 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from bench.storms._teaching import teacher
-from reasoningbank.agents import capture_queue
-from reasoningbank.agents.capture_worker import work
-from reasoningbank.agents.hook_local import answer
-from reasoningbank.agents.state_dir import make_room, place_of
 from reasoningbank.cli.main import main as command
 from reasoningbank.config import locate
 from reasoningbank.core.errors import Conflict, NotFound
@@ -29,6 +25,10 @@ from reasoningbank.files import hold
 from reasoningbank.learn import queue
 from reasoningbank.learn.worker_pool import Shift
 from reasoningbank.wiring import ReasoningBank
+from reasoningbank_coding_agents import capture_queue
+from reasoningbank_coding_agents.capture_worker import work
+from reasoningbank_coding_agents.hook_local import answer
+from reasoningbank_coding_agents.state_dir import make_room, place_of
 
 NAMESPACE = "storm"
 DIMENSIONS = (64, 128)

@@ -28,9 +28,9 @@ from bench.storms._doors_in_process import (
 from bench.storms._forged_files import LAYOUTS
 from bench.storms._judging import Desk, Refusal
 from bench.storms._weather import Promise, Weather
-from reasoningbank.agents import event_transcript, recall, session_log
 from reasoningbank.config.environment import AGENT_MARKS
 from reasoningbank.core.errors import BankError
+from reasoningbank_coding_agents import event_transcript, recall, session_log
 
 SLICE = 1
 IS_LONG = True

@@ -16,25 +16,25 @@ from pathlib import Path
 
 from bench.storms._disguises import DISGUISES, REPORTS, WORDINGS
 from bench.storms._weather import Promise, Weather
-from reasoningbank.agents.agents_md.choosing import Wanted
-from reasoningbank.agents.agents_md.files import page_of
-from reasoningbank.agents.answer import answer_event
-from reasoningbank.agents.house import House
-from reasoningbank.agents.known_failures import refresh
-from reasoningbank.agents.payload import event_from
-from reasoningbank.agents.policy import policy_from
-from reasoningbank.agents.state_dir import place_of
 from reasoningbank.config import locate
 from reasoningbank.core.errors import BankError
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import DEFAULT_TENANT, State
 from reasoningbank.guard.unmasked import plain_letters, skeleton
-from reasoningbank.serve.identity import PAGE_USER, Principal, origin_for
 from reasoningbank.serve.mcp import prompts, resources
 from reasoningbank.serve.mcp.caller import LOCAL
 from reasoningbank.serve.mcp.tools import call
 from reasoningbank.wiring import ReasoningBank
+from reasoningbank_coding_agents.agents_md.choosing import Wanted
+from reasoningbank_coding_agents.agents_md.files import page_of
+from reasoningbank_coding_agents.answer import answer_event
+from reasoningbank_coding_agents.house import House
+from reasoningbank_coding_agents.known_failures import refresh
+from reasoningbank_coding_agents.payload import event_from
+from reasoningbank_coding_agents.policy import policy_from
+from reasoningbank_coding_agents.state_dir import place_of
+from reasoningbank_server.identity import PAGE_USER, Principal, origin_for
 
 SLICE = 7
 """Rounds in the test command: one by each route."""

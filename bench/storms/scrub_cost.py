@@ -97,9 +97,6 @@ def storm(weather: Weather) -> list[Promise]:
 
 def rule_sets() -> list[tuple[str, Pass]]:
     """Everything that reads a text with patterns on its way in or out."""
-    from reasoningbank.agents.known_failures_file import Trouble
-    from reasoningbank.agents.matching import after_failure, before_command
-    from reasoningbank.agents.payload import event_from
     from reasoningbank.learn.consolidate.wording import terms_of
     from reasoningbank.learn.ingest.plain import notes_in
     from reasoningbank.learn.ingest.text import own_words_out
@@ -107,6 +104,9 @@ def rule_sets() -> list[tuple[str, Pass]]:
     from reasoningbank.learn.rules import judge
     from reasoningbank.recall.features import features_of
     from reasoningbank.recall.plan import plan_query
+    from reasoningbank_coding_agents.known_failures_file import Trouble
+    from reasoningbank_coding_agents.matching import after_failure, before_command
+    from reasoningbank_coding_agents.payload import event_from
 
     plain, personal, distiller = Scrubber(), Scrubber(personal=PERSONAL), OfflineDistiller()
     trouble = Trouble(memory_id="m", action="make all", signature="no rule to make target", worked="make")

@@ -37,8 +37,8 @@ from bench.storms._shared_bank import (
 )
 from bench.storms._supervised import Supervised, wait_for
 from bench.storms._weather import Promise, Weather
-from reasoningbank.serve import tokens
 from reasoningbank.wiring import ReasoningBank
+from reasoningbank_server import tokens
 
 SLICE = 3
 """Rounds, each with one killed server."""

@@ -14,7 +14,8 @@ from functools import cache
 from typing import Any
 
 from bench.storms._weather import Promise, Weather
-from reasoningbank.bus.authority.intent import (
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank_bus.authority.intent import (
     decode_intent,
     decode_revocation,
     encode_intent,
@@ -22,11 +23,10 @@ from reasoningbank.bus.authority.intent import (
     parse_intent_line,
     sign_revocation,
 )
-from reasoningbank.bus.wire.entry import decode_entry, encode_entry, open_entries
-from reasoningbank.bus.wire.frame import MAX_STREAM_FRAME_BYTES, decode_frame, encode_frame
-from reasoningbank.bus.wire.refusals import BusRefusal
-from reasoningbank.bus.wire.stream import FrameReader, with_length
-from reasoningbank.core.errors import InvalidInput
+from reasoningbank_bus.wire.entry import decode_entry, encode_entry, open_entries
+from reasoningbank_bus.wire.frame import MAX_STREAM_FRAME_BYTES, decode_frame, encode_frame
+from reasoningbank_bus.wire.refusals import BusRefusal
+from reasoningbank_bus.wire.stream import FrameReader, with_length
 from scripts.bus_vectors import BEGIN_MS, OFFICE, ROOT, entries, example_frames, grants
 
 SLICE = 5

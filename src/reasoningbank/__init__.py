@@ -10,8 +10,8 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # as `typing` has it, which a hook need not load for that
 if TYPE_CHECKING:
-    from reasoningbank.adapters.remember import current_task as current_task
-    from reasoningbank.adapters.remember import remember as remember
+    from reasoningbank.bank.remember import current_task as current_task
+    from reasoningbank.bank.remember import remember as remember
     from reasoningbank.bank.session import Session as Session
     from reasoningbank.core.errors import BankBusy as BankBusy
     from reasoningbank.core.errors import BankDamaged as BankDamaged
@@ -64,7 +64,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "adapters.remember": ("current_task", "remember"),
+    "bank.remember": ("current_task", "remember"),
     "bank.session": ("Session",),
     "core.errors": (
         "BankBusy",

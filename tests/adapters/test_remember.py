@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from reasoningbank.adapters.remember import current_task, remember
+from reasoningbank.bank.remember import current_task, remember
 from reasoningbank.core.errors import InvalidInput
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.agents.off_switch import (
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank_coding_agents import hooking
+from reasoningbank_coding_agents.off_switch import (
     FOR_GOOD,
     OFF_FILE,
     is_off,
@@ -15,8 +17,6 @@ from reasoningbank.agents.off_switch import (
     switch_off,
     switch_on,
 )
-from reasoningbank.cli import hooking
-from reasoningbank.core.errors import InvalidInput
 
 
 def test_hooks_are_silent_for_good_or_until_a_moment_and_speak_again(tmp_path: Path) -> None:

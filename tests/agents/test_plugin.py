@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import reasoningbank
-from reasoningbank.agents.hosts import host_named
-from reasoningbank.agents.install.program import Program, is_ours
-from reasoningbank.agents.install.targets import Places
 from reasoningbank.cli.table import COMMANDS
+from reasoningbank_coding_agents.hosts import host_named
+from reasoningbank_coding_agents.install.program import Program, is_ours
+from reasoningbank_coding_agents.install.targets import Places
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "plugin"

@@ -8,10 +8,10 @@ from itertools import product
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.agents.namespaces import Spaces
-from reasoningbank.agents.recall import for_prompt
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import Membership, Scope
+from reasoningbank_coding_agents.namespaces import Spaces
+from reasoningbank_coding_agents.recall import for_prompt
 
 QUESTION = "rotate the signing keys of the gateway"
 TEAMS = {"core": ("api", "billing"), "web": ("shop", "blog")}
@@ -64,7 +64,7 @@ def test_injected_advice_keeps_to_the_team(bank, taught, asker):
 
 @pytest.mark.parametrize("asker", [*NAMESPACES, "empty"])
 def test_a_hook_keeps_to_the_team_of_its_repository(bank, taught, asker, monkeypatch):
-    monkeypatch.setattr("reasoningbank.agents.recall.PROMPT_LIMIT", 50)
+    monkeypatch.setattr("reasoningbank_coding_agents.recall.PROMPT_LIMIT", 50)
     spaces = Spaces(own=asker, read=(asker, "user"))
     found = {taught[hit.id] for hit in for_prompt(bank, spaces, QUESTION) if hit.id in taught}
     assert found == {(scope, home) for scope, home in taught.values() if is_reached(scope, home, asker)}

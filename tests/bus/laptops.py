@@ -16,8 +16,8 @@ from typing import Any, Self
 
 import reasoningbank
 from reasoningbank import ReasoningBank
-from reasoningbank.bus import Bus
-from reasoningbank.bus.service import running_node
+from reasoningbank_bus import Bus
+from reasoningbank_bus.service import running_node
 
 SOURCE = str(Path(reasoningbank.__file__).parents[1])
 PATIENCE_S = 300.0

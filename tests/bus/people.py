@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from reasoningbank.bus.authority.intent import Intent, intent_id, sign_intent
-from reasoningbank.bus.wire.entry import Entry, RecordName, sign_entry
-from reasoningbank.bus.wire.signing import SigningKey
+from reasoningbank_bus.authority.intent import Intent, intent_id, sign_intent
+from reasoningbank_bus.wire.entry import Entry, RecordName, sign_entry
+from reasoningbank_bus.wire.signing import SigningKey
 
 NOW = 1_790_000_000_000
 DAY = 24 * 3600 * 1000

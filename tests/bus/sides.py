@@ -11,17 +11,17 @@ from typing import Any, Self
 import msgspec
 
 from reasoningbank import ReasoningBank
-from reasoningbank.bus.authority.intent import Intent, sign_intent
-from reasoningbank.bus.authority.rights import Rights
-from reasoningbank.bus.exchange.applied import Applied
-from reasoningbank.bus.exchange.applying import Applier
-from reasoningbank.bus.exchange.naming import local_id, origin_of_author
-from reasoningbank.bus.exchange.policy import Policy, keep_policy
-from reasoningbank.bus.exchange.publishing import Publisher
-from reasoningbank.bus.log.durable import DurableLog
-from reasoningbank.bus.wire.entry import Entry, RecordName, sign_entry
-from reasoningbank.bus.wire.signing import SigningKey
 from reasoningbank.core.types import Memory, Remembered, Signal
+from reasoningbank_bus.authority.intent import Intent, sign_intent
+from reasoningbank_bus.authority.rights import Rights
+from reasoningbank_bus.exchange.applied import Applied
+from reasoningbank_bus.exchange.applying import Applier
+from reasoningbank_bus.exchange.naming import local_id, origin_of_author
+from reasoningbank_bus.exchange.policy import Policy, keep_policy
+from reasoningbank_bus.exchange.publishing import Publisher
+from reasoningbank_bus.log.durable import DurableLog
+from reasoningbank_bus.wire.entry import Entry, RecordName, sign_entry
+from reasoningbank_bus.wire.signing import SigningKey
 
 EVERYTHING = Policy(namespaces=("*",), nodes=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.bus.simulator import NAMESPACE, Simulation, Weather
-from reasoningbank.bus.wire.refusals import BusRefusal
+from reasoningbank_bus.wire.refusals import BusRefusal
 
 
 def ask(simulation: Simulation, asker, asked, namespace=NAMESPACE):

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from reasoningbank.bus.wire.entry import Entry
 from reasoningbank.core.confidence import evidence_for, fold
 from reasoningbank.core.types import Edge, Memory, Node, Signal, Tombstone
 from reasoningbank.guard.trust import levels_of, trust_of
+from reasoningbank_bus.wire.entry import Entry
 from tests.bus.sides import Side
 
 NOW = 1_900_000_000.0

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from reasoningbank.bus.authority.intent import intent_id
-from reasoningbank.bus.exchange.answering import answer, read_hit
-from reasoningbank.bus.exchange.policy import Policy
-from reasoningbank.bus.wire.refusals import BusRefusal
 from reasoningbank.core.types import State
+from reasoningbank_bus.authority.intent import intent_id
+from reasoningbank_bus.exchange.answering import answer, read_hit
+from reasoningbank_bus.exchange.policy import Policy
+from reasoningbank_bus.wire.refusals import BusRefusal
 from tests.bus.sides import Side, give
 
 ADVICE = "Run the migrations before the service is started, or it reads tables that are not there yet."

@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.bus.exchange.applying import Applier
-from reasoningbank.bus.exchange.policy import keep_policy
-from reasoningbank.bus.exchange.publishing import Publisher
-from reasoningbank.bus.log.durable import DurableLog
-from reasoningbank.bus.wire.entry import encode_entry
-from reasoningbank.bus.wire.refusals import BusRefusal
 from reasoningbank.core.errors import BankFull, NotFound
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.record_kinds import kind_of
 from reasoningbank.core.types import Edge, Memory, Node, Record, Signal
 from reasoningbank.ports import Writer
+from reasoningbank_bus.exchange.applying import Applier
+from reasoningbank_bus.exchange.policy import keep_policy
+from reasoningbank_bus.exchange.publishing import Publisher
+from reasoningbank_bus.log.durable import DurableLog
+from reasoningbank_bus.wire.entry import encode_entry
+from reasoningbank_bus.wire.refusals import BusRefusal
 from tests.bus.sides import EVERYTHING, Side
 from tests.conftest import Clock
 
@@ -280,12 +280,12 @@ def die_after(target, name):
     setattr(target, name, counted)
 
 if what == "publish":
-    import reasoningbank.bus.exchange.publishing as module
+    import reasoningbank_bus.exchange.publishing as module
     module.CHANGES_AT_ONCE = 7
     die_after(side.log, "add")
     side.publish()
 else:
-    import reasoningbank.bus.exchange.applying as module
+    import reasoningbank_bus.exchange.applying as module
     module.ENTRIES_AT_ONCE = 7
     die_after(side.log, "keep_state")
     side.applier.apply_new()

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from reasoningbank.bus.exchange.publishing import OWED_AGAIN_S
-from reasoningbank.bus.wire.entry import Entry, RecordName
 from reasoningbank.core.types import State
+from reasoningbank_bus.exchange.publishing import OWED_AGAIN_S
+from reasoningbank_bus.wire.entry import Entry, RecordName
 from tests.bus.sides import Side, give
 from tests.conftest import Clock
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bench.bus.simulator import NAMESPACE, YEAR_MS, Simulation, Weather
-from reasoningbank.bus.authority.intent import sign_revocation
-from reasoningbank.bus.wire.entry import RecordName, entry_id, sign_entry
+from reasoningbank_bus.authority.intent import sign_revocation
+from reasoningbank_bus.wire.entry import RecordName, entry_id, sign_entry
 
 
 def seconds_until_everywhere(simulation: Simulation, entry) -> float:

@@ -10,11 +10,11 @@ import tracemalloc
 import pytest
 
 from bench.storms.wire_bytes import DECODERS, FREE_BYTES, HEADS, LIES, examples, fault_of, line_fault_of, too_long
-from reasoningbank.bus.authority.intent import intent_line
-from reasoningbank.bus.wire.entry import MAX_ENTRY_BYTES, decode_entry, encode_entry, open_entries
-from reasoningbank.bus.wire.frame import MAX_BATCH_BYTES, EntryBatch, Hits, Ping, decode_frame, encode_frame
-from reasoningbank.bus.wire.refusals import SENTENCES, BusRefusal
-from reasoningbank.bus.wire.stream import FrameReader, with_length
+from reasoningbank_bus.authority.intent import intent_line
+from reasoningbank_bus.wire.entry import MAX_ENTRY_BYTES, decode_entry, encode_entry, open_entries
+from reasoningbank_bus.wire.frame import MAX_BATCH_BYTES, EntryBatch, Hits, Ping, decode_frame, encode_frame
+from reasoningbank_bus.wire.refusals import SENTENCES, BusRefusal
+from reasoningbank_bus.wire.stream import FrameReader, with_length
 from scripts.bus_vectors import grants
 from tests.bus.people import OFFICE, entry
 

@@ -10,10 +10,10 @@ import pytest
 from bench.bus.attacks import KINDS, Scene
 from bench.bus.simulator import EPOCH_MS, NAMESPACE, YEAR_MS, Simulation
 from bench.bus.villains import make_liar, make_spammer, make_withholder
-from reasoningbank.bus.authority.intent import intent_id, sign_intent
-from reasoningbank.bus.node.effects import Close
-from reasoningbank.bus.wire.entry import encode_entry
-from reasoningbank.bus.wire.frame import (
+from reasoningbank_bus.authority.intent import intent_id, sign_intent
+from reasoningbank_bus.node.effects import Close
+from reasoningbank_bus.wire.entry import encode_entry
+from reasoningbank_bus.wire.frame import (
     CONTROL,
     MEMORIES,
     Digest,
@@ -24,7 +24,7 @@ from reasoningbank.bus.wire.frame import (
     decode_frame,
     encode_frame,
 )
-from reasoningbank.bus.wire.signing import SigningKey
+from reasoningbank_bus.wire.signing import SigningKey
 
 EXPECTED = {
     "replayed_batch": "replayed",

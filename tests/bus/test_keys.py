@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.bus.authority.keys import KeyFile, fingerprint, parse_public, public_text
-from reasoningbank.bus.exchange.naming import origin_of_author
-from reasoningbank.bus.wire.signing import SigningKey, is_signed
 from reasoningbank.core.errors import BankError, Conflict, InvalidInput, NotFound, Refused
 from reasoningbank.core.origins import is_by_fingerprint
+from reasoningbank_bus.authority.keys import KeyFile, fingerprint, parse_public, public_text
+from reasoningbank_bus.exchange.naming import origin_of_author
+from reasoningbank_bus.wire.signing import SigningKey, is_signed
 
 POSIX_ONLY = pytest.mark.skipif(os.name == "nt", reason="modes are those of POSIX")
 

@@ -10,15 +10,15 @@ from pathlib import Path
 import apsw
 import pytest
 
-from reasoningbank.bus.authority.intent import intent_id
-from reasoningbank.bus.authority.metering import fitting, make_spend, period_of, spends_of
-from reasoningbank.bus.authority.rights import Rights
-from reasoningbank.bus.log import durable
-from reasoningbank.bus.log.durable import DurableLog
-from reasoningbank.bus.ports import LogChanged
-from reasoningbank.bus.wire.entry import encode_entry, entry_id, place_of
-from reasoningbank.bus.wire.refusals import BusRefusal
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankReplaced, BankTooNew, StoreError
+from reasoningbank_bus.authority.intent import intent_id
+from reasoningbank_bus.authority.metering import fitting, make_spend, period_of, spends_of
+from reasoningbank_bus.authority.rights import Rights
+from reasoningbank_bus.log import durable
+from reasoningbank_bus.log.durable import DurableLog
+from reasoningbank_bus.ports import LogChanged
+from reasoningbank_bus.wire.entry import encode_entry, entry_id, place_of
+from reasoningbank_bus.wire.refusals import BusRefusal
 from tests.bus.people import LAPTOP, NOW, OFFICE, entry, grant
 
 CAPPED = grant(caps={"records": 3, "bytes": 100_000}, period=3600)
@@ -318,11 +318,11 @@ BEGIN = f"""
 import sys
 from pathlib import Path
 sys.path[:0] = {[str(Path(__file__).parents[2]), *(p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p)]!r}
-from reasoningbank.bus.authority.intent import intent_id
-from reasoningbank.bus.authority.metering import spends_of
-from reasoningbank.bus.log.durable import DurableLog
-from reasoningbank.bus.wire.entry import encode_entry, entry_id
-from reasoningbank.bus.wire.refusals import BusRefusal
+from reasoningbank_bus.authority.intent import intent_id
+from reasoningbank_bus.authority.metering import spends_of
+from reasoningbank_bus.log.durable import DurableLog
+from reasoningbank_bus.wire.entry import encode_entry, entry_id
+from reasoningbank_bus.wire.refusals import BusRefusal
 from tests.bus.people import NOW, OFFICE, entry, grant
 capped = grant(caps={{"records": 50}})
 log = DurableLog(Path(sys.argv[1]))

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.bus.authority.intent import intent_id
-from reasoningbank.bus.authority.metering import spends_of
-from reasoningbank.bus.log.durable import DurableLog
-from reasoningbank.bus.running_state import last_said, say
-from reasoningbank.bus.wire.entry import entry_id
 from reasoningbank.core.errors import BankFull
+from reasoningbank_bus.authority.intent import intent_id
+from reasoningbank_bus.authority.metering import spends_of
+from reasoningbank_bus.log.durable import DurableLog
+from reasoningbank_bus.running_state import last_said, say
+from reasoningbank_bus.wire.entry import entry_id
 from tests.bus.people import OFFICE, entry, grant
 
 MANY = grant(caps={"records": 10**6})

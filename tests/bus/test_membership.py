@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.bus.simulator import Simulation, Weather
-from reasoningbank.bus.wire.frame import MemberNews
+from reasoningbank_bus.wire.frame import MemberNews
 
 
 def states(simulation: Simulation, of: int) -> set[str]:

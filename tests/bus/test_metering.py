@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bench.bus.simulator import FragileLog, Simulation, Weather
-from reasoningbank.bus.authority.intent import intent_id
-from reasoningbank.bus.authority.metering import period_of
+from reasoningbank_bus.authority.intent import intent_id
+from reasoningbank_bus.authority.metering import period_of
 
 
 def counted(simulation: Simulation, host, author) -> int:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.bus.authority.intent import ACTIONS, CAPS, covers, intent_id, intent_line, narrow, parse_intent_line
-from reasoningbank.bus.wire.refusals import BusRefusal
 from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank_bus.authority.intent import ACTIONS, CAPS, covers, intent_id, intent_line, narrow, parse_intent_line
+from reasoningbank_bus.wire.refusals import BusRefusal
 from tests.bus.people import DAY, LAPTOP, NOW, OFFICE, STRANGER, grant
 
 WIDE: dict[str, Any] = {

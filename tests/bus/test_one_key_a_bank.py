@@ -10,10 +10,10 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.bus import Bus
-from reasoningbank.bus.service import running_node
 from reasoningbank.core.errors import Conflict
 from reasoningbank.core.types import DEFAULT_TENANT
+from reasoningbank_bus import Bus
+from reasoningbank_bus.service import running_node
 from reasoningbank_postgres.opening import TURNS, lock_number
 from tests.bus.laptops import Laptop, until
 from tests.postgres_server import Server

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.bus.views import PeerView
+from reasoningbank_bus.views import PeerView
 from tests.bus.laptops import Laptop, befriend, until
 
 pytest.importorskip("qh3")

@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.bus.sync.place_set import END, PlaceSet, fingerprint_of, prefix_end
+from reasoningbank_bus.sync.place_set import END, PlaceSet, fingerprint_of, prefix_end
 
 places = st.binary(min_size=32, max_size=32)
 few_places = st.integers(0, 600).map(lambda number: blake2b(b"%d" % number, digest_size=32).digest())

@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
-from reasoningbank.bus.addresses import parse_address, public_address
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank_bus.addresses import parse_address, public_address
 from tests.bus.laptops import Laptop, befriend, until
 
 pytest.importorskip("qh3")

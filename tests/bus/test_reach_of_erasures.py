@@ -11,10 +11,10 @@ import pytest
 
 from bench.bus.attacks import Scene
 from bench.bus.simulator import EPOCH_MS, NAMESPACE, YEAR_MS
-from reasoningbank.bus.authority.intent import intent_id, sign_intent
-from reasoningbank.bus.log.durable import DurableLog
-from reasoningbank.bus.log.memory import MemoryLog
-from reasoningbank.bus.wire.entry import Entry, RecordName, encode_entry, entry_id, sign_entry
+from reasoningbank_bus.authority.intent import intent_id, sign_intent
+from reasoningbank_bus.log.durable import DurableLog
+from reasoningbank_bus.log.memory import MemoryLog
+from reasoningbank_bus.wire.entry import Entry, RecordName, encode_entry, entry_id, sign_entry
 from tests.bus.people import LAPTOP, OFFICE, entry
 from tests.bus.sides import Side
 

@@ -7,9 +7,9 @@ from hashlib import blake2b
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.bus.sync.place_set import END, PlaceSet, prefix_end
-from reasoningbank.bus.sync.reconcile import compare, is_ordered, whole_range
-from reasoningbank.bus.wire.frame import PlaceRange, Ranges, decode_frame, encode_frame
+from reasoningbank_bus.sync.place_set import END, PlaceSet, prefix_end
+from reasoningbank_bus.sync.reconcile import compare, is_ordered, whole_range
+from reasoningbank_bus.wire.frame import PlaceRange, Ranges, decode_frame, encode_frame
 
 
 def place(number: int, author: int = 0) -> bytes:

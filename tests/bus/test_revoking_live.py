@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.bus import Bus, service
-from reasoningbank.bus.node import intake
-from reasoningbank.bus.views import PeerView
-from reasoningbank.bus.wire.entry import verify_entry
+from reasoningbank_bus import Bus, service
+from reasoningbank_bus.node import intake
+from reasoningbank_bus.views import PeerView
+from reasoningbank_bus.wire.entry import verify_entry
 from tests.bus.laptops import Laptop, befriend, until
 
 pytest.importorskip("qh3")

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.bus.authority import rights as rights_module
-from reasoningbank.bus.authority.intent import MAX_CHAIN, encode_intent, encode_revocation, intent_id, sign_revocation
-from reasoningbank.bus.authority.rights import LATE_MS, SKEW_MS, Rights
-from reasoningbank.bus.wire.entry import RecordName
-from reasoningbank.bus.wire.refusals import BusRefusal
-from reasoningbank.bus.wire.signing import SigningKey
+from reasoningbank_bus.authority import rights as rights_module
+from reasoningbank_bus.authority.intent import MAX_CHAIN, encode_intent, encode_revocation, intent_id, sign_revocation
+from reasoningbank_bus.authority.rights import LATE_MS, SKEW_MS, Rights
+from reasoningbank_bus.wire.entry import RecordName
+from reasoningbank_bus.wire.refusals import BusRefusal
+from reasoningbank_bus.wire.signing import SigningKey
 from tests.bus.people import DAY, LAPTOP, NOW, OFFICE, ROOT, STRANGER, entry, grant
 
 OPEN = grant(delegable=True)

@@ -10,11 +10,11 @@ import pytest
 
 from bench.bus.attacks import Scene
 from bench.bus.simulator import EPOCH_MS, NAMESPACE, YEAR_MS
-from reasoningbank.bus.authority.intent import intent_id, sign_intent
-from reasoningbank.bus.json_view import status_json
-from reasoningbank.bus.wire.entry import encode_entry
-from reasoningbank.bus.wire.signing import SigningKey
 from reasoningbank.core.errors import Refused
+from reasoningbank_bus.authority.intent import intent_id, sign_intent
+from reasoningbank_bus.json_view import status_json
+from reasoningbank_bus.wire.entry import encode_entry
+from reasoningbank_bus.wire.signing import SigningKey
 from tests.bus.laptops import Laptop, befriend, until
 
 pytest.importorskip("qh3")
@@ -23,8 +23,8 @@ HERE = "127.0.0.1:0"
 
 def test_an_author_whom_nobody_let_in_is_named_and_the_remedy_that_is_told_lets_it_in(tmp_path, caplog, monkeypatch):
     # In which Ben does not send Carl again what he refused.
-    monkeypatch.setattr("reasoningbank.bus.node.node.REFUSED_SECONDS", 1.0)
-    caplog.set_level(logging.WARNING, logger="reasoningbank.bus")
+    monkeypatch.setattr("reasoningbank_bus.node.node.REFUSED_SECONDS", 1.0)
+    caplog.set_level(logging.WARNING, logger="reasoningbank_bus")
     with (
         Laptop(tmp_path / "anna.db") as anna,
         Laptop(tmp_path / "ben.db") as ben,

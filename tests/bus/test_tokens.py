@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from reasoningbank.bus.authority.intent import intent_id, sign_intent
-from reasoningbank.bus.exchange.answering import answer, read_hit
 from reasoningbank.core.errors import LLMUnavailable
 from reasoningbank.llm.scripted import ScriptedLLM
+from reasoningbank_bus.authority.intent import intent_id, sign_intent
+from reasoningbank_bus.exchange.answering import answer, read_hit
 from tests.bus.laptops import Laptop, befriend, until
 from tests.bus.sides import Side, give
 

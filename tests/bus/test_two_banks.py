@@ -9,14 +9,14 @@ from functools import partial
 
 import pytest
 
-from reasoningbank.bus.addresses import parse_address
-from reasoningbank.bus.facade import Bus
-from reasoningbank.bus.quic import endpoint
-from reasoningbank.bus.quic.asking import ask_once
-from reasoningbank.bus.quic.limits import TransportLimits
-from reasoningbank.bus.wire.frame import Ask, Hello
 from reasoningbank.core.errors import BankUnavailable, Conflict, Refused
 from reasoningbank.core.types import State
+from reasoningbank_bus.addresses import parse_address
+from reasoningbank_bus.facade import Bus
+from reasoningbank_bus.quic import endpoint
+from reasoningbank_bus.quic.asking import ask_once
+from reasoningbank_bus.quic.limits import TransportLimits
+from reasoningbank_bus.wire.frame import Ask, Hello
 from tests.bus.laptops import PATIENCE_S, Laptop, befriend, until
 
 pytest.importorskip("qh3")

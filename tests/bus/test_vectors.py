@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from reasoningbank.bus.authority.intent import (
+from reasoningbank_bus.authority.intent import (
     Intent,
     Revocation,
     decode_intent,
@@ -21,11 +21,11 @@ from reasoningbank.bus.authority.intent import (
     verify_intent,
     verify_revocation,
 )
-from reasoningbank.bus.authority.keys import fingerprint, parse_public, public_text
-from reasoningbank.bus.wire import frame as frames
-from reasoningbank.bus.wire.entry import Entry, decode_entry, encode_entry, entry_id, place_of, verify_entry
-from reasoningbank.bus.wire.refusals import SENTENCES, BusRefusal
-from reasoningbank.bus.wire.signing import SigningKey
+from reasoningbank_bus.authority.keys import fingerprint, parse_public, public_text
+from reasoningbank_bus.wire import frame as frames
+from reasoningbank_bus.wire.entry import Entry, decode_entry, encode_entry, entry_id, place_of, verify_entry
+from reasoningbank_bus.wire.refusals import SENTENCES, BusRefusal
+from reasoningbank_bus.wire.signing import SigningKey
 from scripts.bus_vectors import FILE, plain, vectors
 from tests.bus import stranger
 

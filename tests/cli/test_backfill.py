@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.agents.state_dir import place_of
-from reasoningbank.cli.hooking import location_of
+from reasoningbank_coding_agents.hooking import location_of
+from reasoningbank_coding_agents.state_dir import place_of
 from tests.clones import a_clone
 
 FIXED = [
@@ -137,8 +137,8 @@ def test_again_adds_nothing_and_a_session_that_grew_adds_what_is_new(rb, user, r
 
 def test_what_hooks_have_captured_is_not_taken_twice(rb, user, repository):
     from reasoningbank import ReasoningBank
-    from reasoningbank.agents.capture_queue import CaptureNote
-    from reasoningbank.agents.capture_worker import read_session
+    from reasoningbank_coding_agents.capture_queue import CaptureNote
+    from reasoningbank_coding_agents.capture_worker import read_session
 
     path = claude_code(user, "s1", repository("one"))
     with ReasoningBank.open() as bank:
@@ -237,7 +237,7 @@ def test_a_run_that_was_interrupted_is_finished_by_the_next(rb, user, repository
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("reasoningbank.cli.commands.backfill._lessons", interrupted)
+        patched.setattr("reasoningbank_coding_agents.commands.backfill._lessons", interrupted)
         assert rb("backfill").code == 130
     assert rb("backfill", "--json").json["learned"] != []
     assert rb("backfill", "--json").json["learned"] == []

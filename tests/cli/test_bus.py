@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("nacl")
 
 from reasoningbank import ReasoningBank
-from reasoningbank.bus import Bus
+from reasoningbank_bus import Bus
 from tests.command_line import Result
 
 

@@ -8,8 +8,8 @@ import pytest
 from reasoningbank_eval.commands import learning as eval_learning
 from reasoningbank_eval.learning import PARTS
 
-from reasoningbank.cli.commands import ingest
 from reasoningbank.learn.ingest.sniff import FORMATS
+from reasoningbank_coding_agents.commands import ingest
 
 CHAT = {
     "messages": [

@@ -15,10 +15,10 @@ from shlex import quote
 
 import pytest
 
-from reasoningbank.agents.hosts import NAMES, host_named
-from reasoningbank.agents.install import checking, targets, writing
-from reasoningbank.agents.install.program import Program
-from reasoningbank.agents.install.targets import Places
+from reasoningbank_coding_agents.hosts import NAMES, host_named
+from reasoningbank_coding_agents.install import checking, targets, writing
+from reasoningbank_coding_agents.install.program import Program
+from reasoningbank_coding_agents.install.targets import Places
 
 SETTINGS = """{
   "model": "opus", // the good one
@@ -277,7 +277,7 @@ def test_a_bank_may_be_named_by_a_url(rb, settings, tmp_path):
 
 
 def test_without_the_extra_the_server_is_left_out_and_said_so(rb, user, monkeypatch):
-    monkeypatch.setattr("reasoningbank.cli.commands.install.find_spec", lambda name: None)
+    monkeypatch.setattr("reasoningbank_coding_agents.commands.install.find_spec", lambda name: None)
     result = rb("install", "claude-code", "codex", "cursor")
     assert "reasoningbank[mcp]" in result.err
     assert {str(path) for path in files_under(user)} == {
@@ -295,7 +295,7 @@ def test_a_secret_beside_our_entry_is_not_printed(rb, user):
 
 
 def test_a_file_that_changes_meanwhile_is_not_overwritten(rb, settings, monkeypatch):
-    from reasoningbank.agents.install import changing
+    from reasoningbank_coding_agents.install import changing
 
     def late(was, now):
         settings.write_text('{"model": "newer"}')

@@ -13,12 +13,6 @@ from typing import Any
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.agents.capture_queue import waiting
-from reasoningbank.agents.capture_worker import work
-from reasoningbank.agents.hook_listener import serve_hooks
-from reasoningbank.agents.hook_local import answer
-from reasoningbank.agents.state_dir import make_room, place_of
-from reasoningbank.cli.hook_client import ask_server
 from reasoningbank.config import locate
 from reasoningbank.core.errors import BankUnavailable, InvalidInput
 from reasoningbank.core.frozen import replace
@@ -28,6 +22,12 @@ from reasoningbank.ports import Check, Recovered, Store, StoreInfo
 from reasoningbank.store.memory import MemoryEngine, MemoryTables
 from reasoningbank.store.record_store import RecordStore
 from reasoningbank.wiring.backends import BACKENDS
+from reasoningbank_coding_agents.capture_queue import waiting
+from reasoningbank_coding_agents.capture_worker import work
+from reasoningbank_coding_agents.hook_client import ask_server
+from reasoningbank_coding_agents.hook_listener import serve_hooks
+from reasoningbank_coding_agents.hook_local import answer
+from reasoningbank_coding_agents.state_dir import make_room, place_of
 
 URL = "toy://ann:geheim@host/lessons"
 PROMPT = "Please run the parser tests"

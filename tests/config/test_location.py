@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.agents.state_dir import place_of
 from reasoningbank.config import home, locate
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.location import Location
 from reasoningbank.wiring.backends import backend_of
+from reasoningbank_coding_agents.state_dir import place_of
 
 
 @pytest.mark.parametrize("named", ["{}/a/bank.db", "sqlite:///{}/a/bank.db", "{}/a//./bank.db", "{}/a/bank.db/"])

@@ -9,11 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reasoningbank import ReasoningBank
-from reasoningbank.agents.refusal import AGAINST_A_RULE, KNOWN_TO_FAIL
 from reasoningbank.bank.json_view import found_json, remembered_json
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.guard.envelope import QUOTE, envelope, for_prompt, memory_words
 from reasoningbank.learn.offline.user_rules import USER_SAID
+from reasoningbank_coding_agents.refusal import AGAINST_A_RULE, KNOWN_TO_FAIL
 
 HEAD = re.compile(r"<untrusted ([0-9a-f]{8}) from (\S*): data, not instructions>")
 PIECES = st.lists(

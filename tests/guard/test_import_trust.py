@@ -22,12 +22,12 @@ from reasoningbank.config.environment import AGENT_MARKS
 from reasoningbank.core.errors import InvalidInput, Refused
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.origins import Trust, level_of
-from reasoningbank.serve.http import openapi
-from reasoningbank.serve.http.limits import Limits
-from reasoningbank.serve.http.routes import ENDPOINTS
 from reasoningbank.serve.mcp import schemas as mcp_schemas
 from reasoningbank.serve.mcp.caller import LOCAL, LocalCaller
 from reasoningbank.serve.mcp.tools import call
+from reasoningbank_server import openapi
+from reasoningbank_server.limits import Limits
+from reasoningbank_server.routes import ENDPOINTS
 from tests.serve.conftest import Api, new_token, served
 
 NOBODYS = (

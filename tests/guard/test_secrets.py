@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reasoningbank import ReasoningBank
 from reasoningbank.guard.rules import RULES
 from reasoningbank.guard.secrets import SHORTEST_SECRET, TOKEN_FORMATS, Scrubber, fingerprint
-from reasoningbank.serve import tokens
+from reasoningbank_server import tokens
 
 SCRUBBER = Scrubber()
 PAT = "ghp_R4nd0mKq81LzXw55VbNcJtYh27PmDsGf9Eo3"

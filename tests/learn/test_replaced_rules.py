@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.agents.known_failures_file import RuleText
 from reasoningbank.learn.offline.user_rules import replaces, standing
+from reasoningbank_coding_agents.known_failures_file import RuleText
 
 REPLACED = """\
 use pip instead of uv | Always use uv instead of pip

@@ -138,8 +138,8 @@ def test_no_report_can_end_its_own_quotation() -> None:
 
 
 def test_the_same_failure_is_known_again_though_its_words_are_not_kept(bank: ReasoningBank) -> None:
-    from reasoningbank.agents.known_failures import trouble_in
-    from reasoningbank.agents.matching import after_failure
+    from reasoningbank_coding_agents.known_failures import trouble_in
+    from reasoningbank_coding_agents.matching import after_failure
 
     learn(bank, fix(HOSTILE["plain"]))
     [lesson] = [found for found in bank.list() if "solved" not in found.tags]

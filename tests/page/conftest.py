@@ -13,7 +13,7 @@ import pytest
 
 from bench.page import browser as browsers
 from reasoningbank import ReasoningBank
-from reasoningbank.serve import tokens
+from reasoningbank_server import tokens
 
 NAMESPACE = "shop"
 LONGEST_WAIT_MS = 300_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.serve import tokens
+from reasoningbank_server import tokens
 from tests.page.conftest import Looker, new_token, sign_in, wait_until
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from reasoningbank import InvalidInput, ReasoningBank
-from reasoningbank.agents.lesson_line import line_of
 from reasoningbank.serve.mcp.caller import LOCAL
 from reasoningbank.serve.mcp.tools import call
+from reasoningbank_coding_agents.lesson_line import line_of
 
 QUESTION = "sign a JSON web token at login"
 

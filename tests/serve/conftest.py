@@ -16,10 +16,10 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.bank.bank import Bank
-from reasoningbank.serve import tokens
-from reasoningbank.serve.http.server import listening_socket, make_server
-from reasoningbank.serve.http.start import ServeOptions, service_for
-from reasoningbank.serve.ui.entrance import Entrance
+from reasoningbank_server import tokens
+from reasoningbank_server.server import listening_socket, make_server
+from reasoningbank_server.start import ServeOptions, service_for
+from reasoningbank_server.ui.entrance import Entrance
 
 JSON = {"content-type": "application/json"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.bus.service import running_node
+from reasoningbank_bus.service import running_node
 from tests.bus.laptops import Laptop
 
 pytest.importorskip("qh3")

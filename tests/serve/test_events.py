@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 from reasoningbank import ReasoningBank
-from reasoningbank.serve import tokens
-from reasoningbank.serve.http import events
-from reasoningbank.serve.http.limits import Limits
+from reasoningbank_server import events, tokens
+from reasoningbank_server.limits import Limits
 from tests.serve.conftest import served
 
 

@@ -13,13 +13,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from reasoningbank.guard.secrets import Scrubber
-from reasoningbank.serve import oauth
-from reasoningbank.serve.http.gate import Gate
-from reasoningbank.serve.http.limits import Limits
-from reasoningbank.serve.http.problems import Problem
-from reasoningbank.serve.http.thread_pools import WIDTHS, Lane, Width, searching_width
-from reasoningbank.serve.oauth import checked_settings
 from reasoningbank.serve.turns import Turns
+from reasoningbank_server import oauth
+from reasoningbank_server.gate import Gate
+from reasoningbank_server.limits import Limits
+from reasoningbank_server.oauth import checked_settings
+from reasoningbank_server.problems import Problem
+from reasoningbank_server.thread_pools import WIDTHS, Lane, Width, searching_width
 from tests.serve.conftest import served
 from tests.serve.mcp.conftest import modern_body, modern_headers
 from tests.serve.test_oauth import AUDIENCE, ISSUER, OTHER_KEY, RSA_KEY, jwks, signed
@@ -240,8 +240,8 @@ def test_a_text_is_looked_over_before_the_turn_to_write_is_taken(bank, token_for
 
 
 def test_a_tool_call_over_mcp_runs_in_the_share_of_its_tenant(bank, token_for):
-    from reasoningbank.serve.http.dispatch import tenant_bank
     from reasoningbank.serve.mcp.http import mcp_asgi_app
+    from reasoningbank_server.dispatch import tenant_bank
 
     threads = []
 

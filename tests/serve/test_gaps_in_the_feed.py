@@ -9,9 +9,9 @@ import apsw
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.agents.known_failures import refresh
-from reasoningbank.agents.state_dir import place_of
 from reasoningbank.recall import current
+from reasoningbank_coding_agents.known_failures import refresh
+from reasoningbank_coding_agents.state_dir import place_of
 from tests.serve.conftest import served
 
 GAPS = """CREATE TRIGGER gaps AFTER INSERT ON feed BEGIN

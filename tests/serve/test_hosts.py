@@ -6,8 +6,8 @@ import pytest
 
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.serve.allowed_hosts import hosts_of_server
-from reasoningbank.serve.http.admission import check_hosts
-from reasoningbank.serve.http.problems import Problem
+from reasoningbank_server.admission import check_hosts
+from reasoningbank_server.problems import Problem
 
 P = 8710
 OURS = [

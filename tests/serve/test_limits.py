@@ -9,7 +9,7 @@ import time
 import pytest
 
 from reasoningbank.core.types import Memory
-from reasoningbank.serve.http.limits import Buckets, Limits
+from reasoningbank_server.limits import Buckets, Limits
 from tests.serve.conftest import served
 
 SMALL = Limits(body_bytes=10_000, import_bytes=20_000, header_bytes=4_000, drain_wait_s=0.3)

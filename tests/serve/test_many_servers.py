@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.serve import tokens
 from reasoningbank.serve.workers import Staffing
+from reasoningbank_server import tokens
 from tests.postgres_server import Server
 from tests.serve.conftest import Api, new_token, served
 from tests.serve.test_workers import end_session, until

@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.serve.http.limits import Limits
-from reasoningbank.serve.oauth import OAuthSettings, checked_settings
+from reasoningbank_server.limits import Limits
+from reasoningbank_server.oauth import OAuthSettings, checked_settings
 from tests.serve.conftest import served
 
 ISSUER, AUDIENCE = "https://issuer.example.org", "https://bank.example.org"

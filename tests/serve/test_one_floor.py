@@ -8,13 +8,13 @@ import os
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.agents.hook_local import answer
-from reasoningbank.agents.state_dir import make_room, place_of
 from reasoningbank.cli.main import main
 from reasoningbank.config import locate
 from reasoningbank.core.confidence import LEAST_SHOWN
 from reasoningbank.files import hold
 from reasoningbank.serve.mcp.schemas import search_for
+from reasoningbank_coding_agents.hook_local import answer
+from reasoningbank_coding_agents.state_dir import make_room, place_of
 from tests.serve.conftest import served
 from tests.serve.mcp.test_tools import done
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from reasoningbank.serve.http import openapi
-from reasoningbank.serve.http.problems import CODES
-from reasoningbank.serve.http.routes import ENDPOINTS
 from reasoningbank.serve.json_schema import find_problem
 from reasoningbank.serve.workers import Staffing
+from reasoningbank_server import openapi
+from reasoningbank_server.problems import CODES
+from reasoningbank_server.routes import ENDPOINTS
 from tests.serve.conftest import served
 
 DOCUMENT = openapi.document()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.serve import tokens
-from reasoningbank.serve.ui.assets import assets
-from reasoningbank.serve.ui.entrance import LINK_S, SESSION_S, Entrance
+from reasoningbank_server import tokens
+from reasoningbank_server.ui.assets import assets
+from reasoningbank_server.ui.entrance import LINK_S, SESSION_S, Entrance
 from tests.serve.conftest import new_token, served
 
 MOST_KB = 350

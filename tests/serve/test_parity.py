@@ -15,10 +15,10 @@ from reasoningbank.bank.secrets import Secrets
 from reasoningbank.bank.teams import TeamRoster
 from reasoningbank.bank.trust import TrustDecisions
 from reasoningbank.bank.upkeep import Upkeep
-from reasoningbank.bus.facade import Bus
 from reasoningbank.learn.jobs import Jobs
-from reasoningbank.serve.http import openapi
-from reasoningbank.serve.http.routes import ENDPOINTS
+from reasoningbank_bus.facade import Bus
+from reasoningbank_server import openapi
+from reasoningbank_server.routes import ENDPOINTS
 
 NOUNS: dict[str, type] = {
     "jobs": Jobs,

@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from reasoningbank.bank.bank import Bank
-from reasoningbank.serve.http.problems import CODES, MEDIA_TYPE
+from reasoningbank_server.problems import CODES, MEDIA_TYPE
 from tests.serve.conftest import served
 
 MEMORY = {"title": "t", "content": "c"}

@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 
 import reasoningbank
-from reasoningbank.serve import tokens
-from reasoningbank.serve.http import events, request
-from reasoningbank.serve.oauth import LEEWAY_S, OAuthSettings
+from reasoningbank_server import events, request, tokens
+from reasoningbank_server.oauth import LEEWAY_S, OAuthSettings
 from tests.serve.conftest import served
 from tests.serve.test_oauth import AUDIENCE, ISSUER, RSA_KEY, jwks, signed
 

@@ -10,8 +10,8 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.types import Memory
-from reasoningbank.serve.http.limits import Limits
 from reasoningbank.serve.workers import Staffing
+from reasoningbank_server.limits import Limits
 from tests.serve.conftest import new_token, served
 
 TENANTS = 50

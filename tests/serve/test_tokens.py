@@ -12,10 +12,10 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.cli.main import main
 from reasoningbank.core.errors import InvalidInput, NotFound, Unauthenticated
-from reasoningbank.serve import tokens
-from reasoningbank.serve.http.limits import Limits
 from reasoningbank.store.sqlite import opening
 from reasoningbank.store.sqlite.schema import MIGRATIONS
+from reasoningbank_server import tokens
+from reasoningbank_server.limits import Limits
 from tests.serve.conftest import Api, served
 from tests.serve.test_workers import until
 

@@ -13,11 +13,11 @@ import pytest
 from bench.storms._disk import Disk, Tree
 from bench.storms._recorder import SECTOR, Recorder, events_in
 from reasoningbank import ReasoningBank
-from reasoningbank.agents.capture_queue import leave_note, take_notes
-from reasoningbank.agents.payload import Event
-from reasoningbank.agents.state_dir import place_of
 from reasoningbank.config import locate
 from reasoningbank.index import mapping
+from reasoningbank_coding_agents.capture_queue import leave_note, take_notes
+from reasoningbank_coding_agents.payload import Event
+from reasoningbank_coding_agents.state_dir import place_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the recorder is started in a child of its own")
 

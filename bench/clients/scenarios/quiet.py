@@ -6,8 +6,8 @@ from bench.clients.desk import NAMESPACE, Desk
 from bench.clients.expecting import expect
 from bench.clients.scenarios.projects import failing_deployment, failing_tests
 from bench.clients.script import Turn
-from reasoningbank.agents.policy import HookPolicy
 from reasoningbank.core.tokens import count_tokens
+from reasoningbank_coding_agents.policy import HookPolicy
 
 
 def silent_when_nothing_fits(desk: Desk) -> None:

@@ -17,10 +17,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.agents.following import course_of, is_followed
 from reasoningbank.core.settings import FOLLOWED, NAMED, OFF, REQUIRED
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.wiring import ReasoningBank
+from reasoningbank_coding_agents.following import course_of, is_followed
 from reasoningbank_eval.again import RECURS_IN_TASKS, solutions_by_task, words_of
 from reasoningbank_eval.cases import NAMESPACE, Case
 

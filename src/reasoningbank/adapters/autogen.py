@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from reasoningbank.adapters.memory_texts import list_all, text_for_model, title_of
-from reasoningbank.adapters.task_tracker import (
+from reasoningbank.bank.bank import Bank
+from reasoningbank.bank.task_tracker import (
     AsideOnError,
     Followed,
     as_text,
@@ -20,7 +21,6 @@ from reasoningbank.adapters.task_tracker import (
     follow,
     following_from,
 )
-from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import InvalidInput, MissingExtra
 
 try:

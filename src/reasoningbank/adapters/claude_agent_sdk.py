@@ -11,8 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from reasoningbank.adapters.task_tracker import Followed, Following, as_text, aside, follow
 from reasoningbank.bank.bank import Bank
+from reasoningbank.bank.task_tracker import Followed, Following, as_text, aside, follow
 from reasoningbank.core.errors import MissingExtra
 
 MOST_SESSIONS = 1_000

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from reasoningbank.adapters.memory_texts import list_all, text_for_model, title_of
-from reasoningbank.adapters.task_tracker import attempt, shorten
+from reasoningbank.bank.task_tracker import attempt, shorten
 from reasoningbank.core.errors import InvalidInput, MissingExtra
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.patterns import pattern

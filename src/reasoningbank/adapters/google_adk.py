@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from reasoningbank.adapters.memory_texts import text_for_model, title_of
-from reasoningbank.adapters.task_tracker import as_text, aside, attempt_aside, shorten
 from reasoningbank.bank.bank import Bank
+from reasoningbank.bank.task_tracker import as_text, aside, attempt_aside, shorten
 from reasoningbank.core.drafts import clean_namespace
 from reasoningbank.core.errors import InvalidInput, MissingExtra
 from reasoningbank.core.learning import Episode, EpisodeStep

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from reasoningbank.adapters.task_tracker import AsideOnError, as_text, aside, attempt_aside, follow, following_from
 from reasoningbank.bank.bank import Bank
+from reasoningbank.bank.task_tracker import AsideOnError, as_text, aside, attempt_aside, follow, following_from
 from reasoningbank.core.errors import MissingExtra
 
 try:

@@ -16,8 +16,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from reasoningbank.adapters.task_tracker import AsideOnError, Followed, as_text, aside, follow, following_from
 from reasoningbank.bank.bank import Bank
+from reasoningbank.bank.task_tracker import AsideOnError, Followed, as_text, aside, follow, following_from
 from reasoningbank.core.errors import MissingExtra
 
 try:

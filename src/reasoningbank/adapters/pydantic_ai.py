@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from reasoningbank.adapters.task_tracker import AsideOnError, Followed, Following, as_text, aside, follow
 from reasoningbank.bank.bank import Bank
+from reasoningbank.bank.task_tracker import AsideOnError, Followed, Following, as_text, aside, follow
 from reasoningbank.core.errors import MissingExtra
 
 try:

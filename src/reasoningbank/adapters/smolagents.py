@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from reasoningbank.adapters.task_tracker import Followed, as_text, following_from
 from reasoningbank.bank.bank import Bank
+from reasoningbank.bank.task_tracker import Followed, as_text, following_from
 from reasoningbank.core.errors import MissingExtra
 from reasoningbank.core.failure import OnError
 

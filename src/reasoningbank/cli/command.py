@@ -52,8 +52,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def command_named(name: str) -> Command:
-    module = import_module(f"reasoningbank.cli.commands.{COMMANDS[name].module}")
-    command: Command = module.COMMANDS[name]
+    module = COMMANDS[name].module
+    loaded = import_module(module if "." in module else f"reasoningbank.cli.commands.{module}")
+    command: Command = loaded.COMMANDS[name]
     return command
 
 

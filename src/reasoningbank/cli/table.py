@@ -1,9 +1,12 @@
 """Every command by name: its group, its one line of help, and the module that is loaded when it is called.
 
-Knows names only, so that starting one command costs nothing for the others.
+Names only, so that starting one command costs nothing for the others. Plugins are asked for what is not built in.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
 
 from reasoningbank.core.frozen import dataclass
 
@@ -13,14 +16,12 @@ class CommandEntry:
     group: str
     summary: str
     module: str
+    """Below `reasoningbank.cli.commands`, or with a dot the whole name."""
 
 
-COMMANDS: dict[str, CommandEntry] = {
+_BUILT_IN: dict[str, CommandEntry] = {
     "demo": CommandEntry("start", "the main job in half a minute, in a temporary bank", "demo"),
     "doctor": CommandEntry("start", "check this installation and this bank", "doctor"),
-    "install": CommandEntry("start", "set a coding agent up: hooks and MCP server", "install"),
-    "uninstall": CommandEntry("start", "take hooks and MCP server out again", "install"),
-    "backfill": CommandEntry("start", "learn from the transcripts that coding agents have left", "backfill"),
     "store": CommandEntry("remember", "keep a value under a key", "storing"),
     "record": CommandEntry("remember", "keep a strategy: title, when, advice, outcome", "storing"),
     "import": CommandEntry("remember", "take over memories from a file or folder", "exchange"),
@@ -30,7 +31,6 @@ COMMANDS: dict[str, CommandEntry] = {
     "get": CommandEntry("ask", "show one memory", "reading"),
     "gaps": CommandEntry("ask", "show what is asked for in vain", "gaps"),
     "status": CommandEntry("ask", "show what the bank holds", "status"),
-    "ui": CommandEntry("ask", "look at the bank in a browser", "ui"),
     "config": CommandEntry("start", "show the settings in force and where each comes from", "config"),
     "feedback": CommandEntry("learn", "say whether a memory helped", "evidence"),
     "outcome": CommandEntry("learn", "say how a task went that used a memory", "evidence"),
@@ -42,13 +42,11 @@ COMMANDS: dict[str, CommandEntry] = {
     "session end": CommandEntry("learn", "end a task and credit what was shown", "session"),
     "session show": CommandEntry("learn", "show a task with its steps", "session"),
     "session list": CommandEntry("learn", "list tasks, newest first", "session"),
-    "ingest": CommandEntry("learn", "take over transcripts of agents as sessions", "ingest"),
     "distill": CommandEntry("learn", "work off the finished sessions and keep what they teach", "distill"),
     "consolidate": CommandEntry("learn", "merge what says the same, link what belongs or clashes", "consolidate"),
     "prune": CommandEntry("learn", "archive what proved wrong", "consolidate"),
     "promote": CommandEntry("learn", "offer what has proved itself to the team, then to all", "consolidate"),
     "decay": CommandEntry("learn", "show what has lost confidence to age", "consolidate"),
-    "watch-git": CommandEntry("learn", "let commits that lasted or were reverted be evidence", "watch_git"),
     "jobs list": CommandEntry("learn", "list sessions that wait to be distilled, and those that were", "jobs"),
     "jobs retry": CommandEntry("learn", "start a job anew, with all its attempts", "jobs"),
     "jobs discard": CommandEntry("learn", "give a job up for good", "jobs"),
@@ -87,36 +85,13 @@ COMMANDS: dict[str, CommandEntry] = {
     "trust revoke": CommandEntry("trust", "take an origin out with everything made from it", "trust"),
     "trust undo": CommandEntry("trust", "take a decision back", "trust"),
     "export": CommandEntry("keep", "write every record as JSON Lines", "exchange"),
-    "export agents-md": CommandEntry("keep", "write the best memories into AGENTS.md, between marks", "written"),
-    "export claude-md": CommandEntry("keep", "write the best memories into CLAUDE.md, between marks", "written"),
-    "export skill": CommandEntry("keep", "write the best memories as a skill", "written"),
     "backup": CommandEntry("keep", "copy the bank while it is in use", "keeping"),
     "migrate": CommandEntry("keep", "move a bank to another store, and compare both", "migrating"),
     "recover": CommandEntry("keep", "put a backup in the place of the bank", "recovering"),
     "verify": CommandEntry("keep", "check every row, and the index against the rows", "keeping"),
     "scrub": CommandEntry("keep", "find secrets in what is kept already, and remove them", "scrub"),
     "reindex": CommandEntry("keep", "build the search index anew", "keeping"),
-    "off": CommandEntry("agents", "silence the hooks of coding agents", "switch"),
-    "on": CommandEntry("agents", "let them speak and listen again", "switch"),
-    "pause": CommandEntry("agents", "silence them for a while", "switch"),
-    "hook": CommandEntry("agents", "answer an event of a coding agent", "hook"),
     "serve": CommandEntry("serve", "offer the bank to other programs, over HTTP or MCP", "serve"),
-    "token create": CommandEntry("serve", "make a token for a tenant", "token"),
-    "token list": CommandEntry("serve", "list tokens; never their secrets", "token"),
-    "token revoke": CommandEntry("serve", "take a token back", "token"),
-    "bus init": CommandEntry("serve", "make this bank's key, and print its public half", "bus"),
-    "bus id": CommandEntry("serve", "print the public key and its fingerprint", "bus"),
-    "bus grant": CommandEntry("serve", "give another bank rights here, within limits", "bus_rights"),
-    "bus accept": CommandEntry("serve", "keep a grant that another bank has given you", "bus_rights"),
-    "bus grants": CommandEntry("serve", "list the grants that were given and are held", "bus_rights"),
-    "bus revoke": CommandEntry("serve", "take a grant back, or a peer out with all that came of it", "bus_rights"),
-    "bus spend": CommandEntry("serve", "show what is used of each cap", "bus_rights"),
-    "bus trust": CommandEntry("serve", "let another key decide here, as yours does", "bus_rights"),
-    "bus peer": CommandEntry("serve", "say where another bank is, and how far to believe it", "bus_peers"),
-    "bus share": CommandEntry("serve", "choose what is shared, or show it", "bus_peers"),
-    "bus status": CommandEntry("serve", "show peers, what went out, came in and was refused", "bus"),
-    "bus ask": CommandEntry("serve", "search in another bank", "bus"),
-    "bus up": CommandEntry("serve", "exchange with the peers until a signal", "bus"),
     "completion": CommandEntry("more", "print a completion script for a shell", "completion"),
     "eval learning": CommandEntry("more", "measure on real episodes what the bank learns", "eval"),
     "eval world": CommandEntry("more", "measure in a simulated world what credit is worth", "eval"),
@@ -125,6 +100,36 @@ COMMANDS: dict[str, CommandEntry] = {
     "bench": CommandEntry("more", "run the benchmarks of a checkout", "bench"),
     "help": CommandEntry("more", "show help for a command", "help"),
 }
+
+_OPEN = ("export",)
+"""Commands of one word to which plugins add second words."""
+
+
+@cache
+def _of_plugins() -> dict[str, CommandEntry]:
+    from reasoningbank.plugins import plugins
+
+    return {name: entry for plugin in plugins("commands").values() for name, entry in plugin.load().items()}
+
+
+class _Commands(Mapping[str, CommandEntry]):
+    def __getitem__(self, name: str) -> CommandEntry:
+        if (entry := _BUILT_IN.get(name)) is not None:
+            return entry
+        first, _, second = name.partition(" ")
+        if second and first in _BUILT_IN and first not in _OPEN:
+            raise KeyError(name)
+        return _of_plugins()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from _BUILT_IN
+        yield from _of_plugins()
+
+    def __len__(self) -> int:
+        return len(_BUILT_IN) + len(_of_plugins())
+
+
+COMMANDS: Mapping[str, CommandEntry] = _Commands()
 
 GROUPS = ("start", "remember", "ask", "learn", "change", "trust", "keep", "agents", "serve", "more")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.agents.agents_md.marked import END, START, with_block, without_block
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank_coding_agents.agents_md.marked import END, START, with_block, without_block
 
 BLOCK = f"{START}\n- one\n{END}"
 

@@ -23,13 +23,13 @@ import pytest
 
 import reasoningbank
 from reasoningbank import ReasoningBank
-from reasoningbank.agents import event_transcript, recall, session_log
-from reasoningbank.agents.capture_queue import waiting
-from reasoningbank.agents.capture_worker import work
-from reasoningbank.agents.hook_local import answer
-from reasoningbank.agents.state_dir import make_room, place_of
 from reasoningbank.config import locate
 from reasoningbank.files import hold
+from reasoningbank_coding_agents import event_transcript, recall, session_log
+from reasoningbank_coding_agents.capture_queue import waiting
+from reasoningbank_coding_agents.capture_worker import work
+from reasoningbank_coding_agents.hook_local import answer
+from reasoningbank_coding_agents.state_dir import make_room, place_of
 from tests.clones import a_clone
 
 SOURCE = str(Path(reasoningbank.__file__).parents[1])

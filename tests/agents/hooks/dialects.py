@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.agents.events import AFTER_TOOL, BEFORE_TOOL, PROMPT, SESSION_END, SESSION_START, STOP
+from reasoningbank_coding_agents.events import AFTER_TOOL, BEFORE_TOOL, PROMPT, SESSION_END, SESSION_START, STOP
 
 SESSION = "0b7f2c1e-5a4d-4c58-9d7e-2f6f0a9c1d11"
 AT = "2026-11-16T09:33:51.295Z"

@@ -10,10 +10,10 @@ import sys
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.agents.capture_queue import waiting
-from reasoningbank.agents.state_dir import place_of
 from reasoningbank.config import locate
 from reasoningbank.core.types import Step
+from reasoningbank_coding_agents.capture_queue import waiting
+from reasoningbank_coding_agents.state_dir import place_of
 from tests.agents.hooks.conftest import PATIENCE_S
 
 
@@ -301,7 +301,7 @@ def test_a_transcript_that_is_no_file_keeps_nobody_waiting(desktop, tmp_path) ->
         desktop.hook("Stop", f"odd-{number}", transcript_path=str(odd))
     desktop.hook("Stop")
     reader = subprocess.run(
-        [sys.executable, "-m", "reasoningbank.agents.capture_worker", str(desktop.bank_path)],
+        [sys.executable, "-m", "reasoningbank_coding_agents.capture_worker", str(desktop.bank_path)],
         env=desktop.env(),
         timeout=PATIENCE_S,
         check=False,

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from reasoningbank.agents.payload import event_from
+from reasoningbank_coding_agents.payload import event_from
 
 PATCH = "*** Begin Patch\n*** Update File: src/api.py\n@@\n-old\n+new\n*** Add File: src/b.py\n+b\n*** End Patch"
 

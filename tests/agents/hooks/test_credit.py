@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.agents.following import course_of, is_followed
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.types import Signal
+from reasoningbank_coding_agents.following import course_of, is_followed
 
 PROMPT = "Please run the unit tests of the parser"
 UV = {"action": "pytest tests/parser", "signature": "pytest: command not found", "worked": "uv run pytest tests/parser"}

@@ -11,9 +11,9 @@ import threading
 
 import pytest
 
-from reasoningbank.agents.hook_listener import serve_hooks
-from reasoningbank.agents.session_log import entries_in
 from reasoningbank.config import locate
+from reasoningbank_coding_agents.hook_listener import serve_hooks
+from reasoningbank_coding_agents.session_log import entries_in
 from tests.agents.hooks.conftest import PATIENCE_S, until
 
 PROMPT = "Please run the parser tests"

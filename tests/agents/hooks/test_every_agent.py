@@ -7,7 +7,9 @@ import os
 
 import pytest
 
-from reasoningbank.agents.events import (
+from reasoningbank.config import locate
+from reasoningbank.files import hold
+from reasoningbank_coding_agents.events import (
     AFTER_FAILURE,
     AFTER_TOOL,
     BEFORE_TOOL,
@@ -16,15 +18,13 @@ from reasoningbank.agents.events import (
     SESSION_START,
     STOP,
 )
-from reasoningbank.agents.hook_local import answer
-from reasoningbank.agents.hosts import NAMES, host_named
-from reasoningbank.agents.install.targets import Places
-from reasoningbank.agents.refusal import CHANGE_IT, KNOWN_TO_FAIL
-from reasoningbank.agents.session_log import entries_in
-from reasoningbank.agents.state_dir import make_room
-from reasoningbank.agents.transcripts import found, open_transcript
-from reasoningbank.config import locate
-from reasoningbank.files import hold
+from reasoningbank_coding_agents.hook_local import answer
+from reasoningbank_coding_agents.hosts import NAMES, host_named
+from reasoningbank_coding_agents.install.targets import Places
+from reasoningbank_coding_agents.refusal import CHANGE_IT, KNOWN_TO_FAIL
+from reasoningbank_coding_agents.session_log import entries_in
+from reasoningbank_coding_agents.state_dir import make_room
+from reasoningbank_coding_agents.transcripts import found, open_transcript
 from tests.agents.hooks.dialects import DIALECTS, SESSION, Ran
 
 ASKED = "Run the test suite of the parser module, please"
@@ -153,7 +153,7 @@ def test_a_failure_that_is_known_is_answered_with_what_worked(desktop, agent):
 
 
 def test_the_exit_code_is_found_however_long_the_output_is(desktop, agent):
-    from reasoningbank.agents.payload import event_from
+    from reasoningbank_coding_agents.payload import event_from
 
     named = None if agent.agent in ("claude-code", "cursor") else AFTER_TOOL
     failed = event_from(agent.agent, agent.after(LONG), named=named, cwd="/")

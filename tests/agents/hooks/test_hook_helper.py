@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.agents import hook_helper
-from reasoningbank.agents.helper_start import DRAFT
-from reasoningbank.agents.hook_server import HookServer, bind
-from reasoningbank.agents.session_log import entries_in
-from reasoningbank.agents.state_dir import make_room
-from reasoningbank.cli.hook_client import LATE, ask_server
 from reasoningbank.config import locate
 from reasoningbank.files import hold
+from reasoningbank_coding_agents import hook_helper
+from reasoningbank_coding_agents.helper_start import DRAFT
+from reasoningbank_coding_agents.hook_client import LATE, ask_server
+from reasoningbank_coding_agents.hook_server import HookServer, bind
+from reasoningbank_coding_agents.session_log import entries_in
+from reasoningbank_coding_agents.state_dir import make_room
 from tests.agents.hooks.conftest import PATIENCE_S, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
@@ -34,7 +34,7 @@ def helpers(desktop) -> list[int]:
     for folder in Path("/proc").iterdir():
         with suppress(OSError, ValueError):
             command = (folder / "cmdline").read_bytes()
-            if b"reasoningbank.agents.hook_helper" in command and os.fsencode(desktop.bank_path) in command:
+            if b"reasoningbank_coding_agents.hook_helper" in command and os.fsencode(desktop.bank_path) in command:
                 found.append(int(folder.name))
     return found
 
@@ -70,7 +70,7 @@ def test_a_session_starts_the_helper_and_its_first_prompt_is_answered_by_it(desk
         "import os, sys; sys.argv = ['reasoningbank', 'hook', 'claude-code'];"
         "os._exit = lambda code: sys.exit(code);"
         "from reasoningbank.cli.entry import main\n"
-        "from reasoningbank.cli import hooking; hooking.LONGEST_WARM_S = 60.0\n"
+        "from reasoningbank_coding_agents import hooking; hooking.LONGEST_WARM_S = 60.0\n"
         "try: main()\n"
         "finally: print('reasoningbank.bank.bank' in sys.modules)"
     )
@@ -150,8 +150,8 @@ def test_the_time_of_a_helper_is_over_when_it_is_idle_or_what_it_knows_is_no_lon
 def test_a_helper_that_is_told_to_end_before_it_can_listen_takes_its_socket_along(desktop) -> None:
     start_and_end = (
         "import os, signal, sys\n"
-        "from reasoningbank.agents.helper_start import start_helper\n"
-        "from reasoningbank.agents.state_dir import place_of\n"
+        "from reasoningbank_coding_agents.helper_start import start_helper\n"
+        "from reasoningbank_coding_agents.state_dir import place_of\n"
         "from reasoningbank.config import locate\n"
         "location = locate(sys.argv[1])\n"
         "start_helper(location, 600)\n"
@@ -170,7 +170,7 @@ def test_a_helper_whose_starter_is_held_up_gives_its_socket_the_name_itself(desk
     with bind(draft) as listener:
         arguments = [desktop.bank_path, "600", str(listener.fileno()), "0"]
         process = subprocess.Popen(
-            [sys.executable, "-m", "reasoningbank.agents.hook_helper", *arguments],
+            [sys.executable, "-m", "reasoningbank_coding_agents.hook_helper", *arguments],
             env=desktop.env(),
             pass_fds=[listener.fileno()],
         )

@@ -15,13 +15,13 @@ from contextlib import suppress
 
 import pytest
 
-from reasoningbank.agents import hook_server
-from reasoningbank.agents.hook_listener import serve_hooks
-from reasoningbank.agents.hook_server import HookServer
 from reasoningbank.bank.bank import Bank
 from reasoningbank.config import locate
 from reasoningbank.config.environment import agent_around
 from reasoningbank.core.errors import StoreError
+from reasoningbank_coding_agents import hook_server
+from reasoningbank_coding_agents.hook_listener import serve_hooks
+from reasoningbank_coding_agents.hook_server import HookServer
 from tests.agents.hooks.conftest import PATIENCE_S, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such sockets there")
@@ -63,7 +63,7 @@ def test_a_hook_asks_the_server_and_opens_no_bank_itself(desktop) -> None:
         "import os, sys; sys.argv = ['reasoningbank', 'hook', 'claude-code'];"
         "os._exit = lambda code: sys.exit(code);"
         "from reasoningbank.cli.entry import main\n"
-        "from reasoningbank.cli import hooking; hooking.LONGEST_WARM_S = 60.0\n"
+        "from reasoningbank_coding_agents import hooking; hooking.LONGEST_WARM_S = 60.0\n"
         "try: main()\n"
         "finally: print(*[name for name in sys.modules if name.split('.')[0] in ('reasoningbank', 'numpy', 'apsw')])"
     )
@@ -76,8 +76,8 @@ def test_a_hook_asks_the_server_and_opens_no_bank_itself(desktop) -> None:
         "reasoningbank.cli",
         "reasoningbank.cli.entry",
         "reasoningbank.location",
-        "reasoningbank.cli.hooking",
-        "reasoningbank.cli.hook_client",
+        "reasoningbank_coding_agents.hooking",
+        "reasoningbank_coding_agents.hook_client",
         "reasoningbank.core",
         "reasoningbank.core.agent_marks",
     ]

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from reasoningbank.agents.known_failures_file import Trouble
-from reasoningbank.agents.matching import after_failure, before_command, before_edit
 from reasoningbank.core.tokens import count_tokens
+from reasoningbank_coding_agents.known_failures_file import Trouble
+from reasoningbank_coding_agents.matching import after_failure, before_command, before_edit
 
 UV = Trouble(
     memory_id="uv",

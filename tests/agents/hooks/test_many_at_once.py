@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.agents.capture_queue import waiting
 from reasoningbank.cli.main import main
 from reasoningbank.core.types import Job, Step, Trajectory
 from reasoningbank.files import hold
+from reasoningbank_coding_agents.capture_queue import waiting
 from tests.agents.hooks.conftest import PATIENCE_S, until
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
@@ -33,7 +33,7 @@ def readers_of(desktop) -> list[int]:
                 command = (folder / "cmdline").read_bytes()
             except OSError:
                 continue
-            if b"reasoningbank.agents.capture_worker" in command and os.fsencode(desktop.bank_path) in command:
+            if b"reasoningbank_coding_agents.capture_worker" in command and os.fsencode(desktop.bank_path) in command:
                 found.append(int(folder.name))
     return found
 

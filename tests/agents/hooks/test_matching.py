@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.agents.known_failures_file import Trouble
-from reasoningbank.agents.matching import after_failure, before_command, same_command
-from reasoningbank.agents.quoted_commands import quoted_commands
+from reasoningbank_coding_agents.known_failures_file import Trouble
+from reasoningbank_coding_agents.matching import after_failure, before_command, same_command
+from reasoningbank_coding_agents.quoted_commands import quoted_commands
 
 DB = Trouble(
     memory_id="db",

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.agents.capture_queue import waiting
 from reasoningbank.cli.main import main
 from reasoningbank.config import locate
 from reasoningbank.core.errors import BankError
 from reasoningbank.wiring.migrating import migrate_bank
+from reasoningbank_coding_agents.capture_queue import waiting
 from tests.agents.hooks.test_capture import failing_then_mended
 
 PROMPT = "Please run the parser tests"

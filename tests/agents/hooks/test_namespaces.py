@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.agents.namespaces import spaces_of
-from reasoningbank.agents.policy import HookPolicy, policy_from
+from reasoningbank_coding_agents.namespaces import spaces_of
+from reasoningbank_coding_agents.policy import HookPolicy, policy_from
 
 
 @pytest.mark.parametrize(

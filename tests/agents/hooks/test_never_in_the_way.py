@@ -12,11 +12,11 @@ import time
 import apsw
 import pytest
 
-from reasoningbank.agents.hosts import NAMES
-from reasoningbank.agents.output import output_line
-from reasoningbank.cli.hooking import ANSWERS_IN_ANY_CASE
 from reasoningbank.cli.main import main
 from reasoningbank.config import home, locate
+from reasoningbank_coding_agents.hooking import ANSWERS_IN_ANY_CASE
+from reasoningbank_coding_agents.hosts import NAMES
+from reasoningbank_coding_agents.output import output_line
 from tests.clones import a_worktree
 
 storm = pytest.mark.storm
@@ -285,7 +285,7 @@ def test_a_process_can_be_silenced_by_its_environment(desktop) -> None:
 
 
 def test_the_short_way_and_the_configuration_agree_on_where_things_are(monkeypatch, tmp_path) -> None:
-    from reasoningbank.cli import hooking
+    from reasoningbank_coding_agents import hooking
 
     for variables in (
         {"REASONINGBANK_HOME": "~/somewhere"},
@@ -316,9 +316,9 @@ def test_a_hook_that_is_off_loads_nothing(desktop) -> None:
         "reasoningbank.cli",
         "reasoningbank.cli.entry",
         "reasoningbank.location",
-        "reasoningbank.cli.hooking",
-        "reasoningbank.agents",
-        "reasoningbank.agents.off_switch",
+        "reasoningbank_coding_agents.hooking",
+        "reasoningbank_coding_agents",
+        "reasoningbank_coding_agents.off_switch",
         "False",
     ]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.agents.outcomes import verdict_on
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest.replies import corrects, goes_on, thanks
+from reasoningbank_coding_agents.outcomes import verdict_on
 
 THANKS = [
     "thanks!", "Thank you, that's it", "perfect", "great, works now", "it works!", "ok, looks good", "lgtm", "danke dir",

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from reasoningbank.agents.session_log import entries_in
 from reasoningbank.core.tokens import count_tokens
+from reasoningbank_coding_agents.session_log import entries_in
 
 PROMPT = "Please run the unit tests of the parser"
 LESSON = "Use uv run pytest"

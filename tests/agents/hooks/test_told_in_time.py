@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from reasoningbank.agents.hosts import host_named
-from reasoningbank.agents.policy import WARN, HookPolicy
-from reasoningbank.agents.refusal import way_of
 from reasoningbank.core.settings import WAYS_TO_WARN
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Step
 from reasoningbank.learn.ingest.text import HELD_BACK, own_words_out
+from reasoningbank_coding_agents.hosts import host_named
+from reasoningbank_coding_agents.policy import WARN, HookPolicy
+from reasoningbank_coding_agents.refusal import way_of
 
 FAILS, WORKS = "python run_tests.py", "python run_tests.py --db sqlite"
 

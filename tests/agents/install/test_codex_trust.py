@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reasoningbank.agents.hosts.codex_trust import hook_trust
+from reasoningbank_coding_agents.hosts.codex_trust import hook_trust
 
 PATH = Path("/home/ada/.codex/hooks.json")
 OURS = {"type": "command", "command": "/usr/bin/reasoningbank hook codex", "timeout": 5}

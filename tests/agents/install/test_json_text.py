@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.agents.install.json_text import parse, with_item, with_member, without, without_if_bare
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank_coding_agents.install.json_text import parse, with_item, with_member, without, without_if_bare
 
 COMMENTED = """{
   // models

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.agents.install.program import Program, is_ours, program_in
+from reasoningbank_coding_agents.install.program import Program, is_ours, program_in
 
 
 def test_a_path_with_spaces_reaches_the_program_as_one_word():

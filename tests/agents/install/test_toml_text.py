@@ -6,8 +6,8 @@ import tomllib
 
 import pytest
 
-from reasoningbank.agents.install.toml_text import with_key, with_table, without_table
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank_coding_agents.install.toml_text import with_key, with_table, without_table
 
 SERVER = {"command": 'C:\\Program Files\\"x"', "args": ["serve", "--mcp"]}
 NAME = ["mcp_servers", "reasoningbank"]

@@ -14,12 +14,12 @@ from qh3.quic import events
 from qh3.quic.connection import QuicConnectionError
 from qh3.tls import SessionTicket
 
-from reasoningbank.bus.quic.connection import PEERS, client_configuration
-from reasoningbank.bus.quic.link import NONCE_STREAM
-from reasoningbank.bus.quic.proof import with_proof
-from reasoningbank.bus.wire.frame import Hello, encode_frame
-from reasoningbank.bus.wire.signing import SigningKey
-from reasoningbank.bus.wire.stream import with_length
+from reasoningbank_bus.quic.connection import PEERS, client_configuration
+from reasoningbank_bus.quic.link import NONCE_STREAM
+from reasoningbank_bus.quic.proof import with_proof
+from reasoningbank_bus.wire.frame import Hello, encode_frame
+from reasoningbank_bus.wire.signing import SigningKey
+from reasoningbank_bus.wire.stream import with_length
 from tests.bus.quic.small_node import PATIENT
 
 

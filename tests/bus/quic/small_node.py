@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from reasoningbank.bus.node.effects import Effect, Send
-from reasoningbank.bus.quic.endpoint import BusEndpoint
-from reasoningbank.bus.quic.limits import TransportLimits
-from reasoningbank.bus.wire.frame import (
+from reasoningbank.core.errors import BankFull
+from reasoningbank_bus.node.effects import Effect, Send
+from reasoningbank_bus.quic.endpoint import BusEndpoint
+from reasoningbank_bus.quic.limits import TransportLimits
+from reasoningbank_bus.wire.frame import (
     CONTROL,
     Ask,
     EntryBatch,
@@ -22,8 +23,7 @@ from reasoningbank.bus.wire.frame import (
     decode_frame,
     encode_frame,
 )
-from reasoningbank.bus.wire.signing import SigningKey
-from reasoningbank.core.errors import BankFull
+from reasoningbank_bus.wire.signing import SigningKey
 
 LOCAL = ("127.0.0.1", 0)
 WAIT_SECONDS = 300.0

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 import pytest
 from qh3.tls import SessionTicket
 
-from reasoningbank.bus.quic.asking import ask_once
-from reasoningbank.bus.quic.connection import ASKING, BusConnection, client_configuration
-from reasoningbank.bus.quic.limits import TransportLimits
-from reasoningbank.bus.quic.problems import PeerMistaken
-from reasoningbank.bus.quic.tickets import KeptTickets
-from reasoningbank.bus.wire.frame import Ask, EntryBatch, Hits, Want, encode_frame
-from reasoningbank.bus.wire.signing import SigningKey
-from reasoningbank.bus.wire.stream import with_length
 from reasoningbank.core.errors import Refused
+from reasoningbank_bus.quic.asking import ask_once
+from reasoningbank_bus.quic.connection import ASKING, BusConnection, client_configuration
+from reasoningbank_bus.quic.limits import TransportLimits
+from reasoningbank_bus.quic.problems import PeerMistaken
+from reasoningbank_bus.quic.tickets import KeptTickets
+from reasoningbank_bus.wire.frame import Ask, EntryBatch, Hits, Want, encode_frame
+from reasoningbank_bus.wire.signing import SigningKey
+from reasoningbank_bus.wire.stream import with_length
 from tests.bus.quic.bare_client import bare_client
 from tests.bus.quic.small_node import Side, hello_of, running, until
 

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import pytest
 
-from reasoningbank.bus.quic.connection import BusConnection, client_configuration
-from reasoningbank.bus.quic.limits import TransportLimits
-from reasoningbank.bus.wire.frame import Ask, EntryBatch, Hello, Hits, encode_frame
-from reasoningbank.bus.wire.signing import SigningKey
-from reasoningbank.bus.wire.stream import with_length
+from reasoningbank_bus.quic.connection import BusConnection, client_configuration
+from reasoningbank_bus.quic.limits import TransportLimits
+from reasoningbank_bus.wire.frame import Ask, EntryBatch, Hello, Hits, encode_frame
+from reasoningbank_bus.wire.signing import SigningKey
+from reasoningbank_bus.wire.stream import with_length
 from tests.bus.quic.bare_client import BareClient, bare_client, wait_for_nonce
 from tests.bus.quic.small_node import PATIENT, Side, running, until
 
@@ -224,9 +224,9 @@ def test_a_stream_that_is_reset_ends_and_no_other() -> None:
 
 PEER = """
 import asyncio, sys
-from reasoningbank.bus.node.effects import Send
-from reasoningbank.bus.wire.frame import EntryBatch, Hello, encode_frame
-from reasoningbank.bus.wire.signing import SigningKey
+from reasoningbank_bus.node.effects import Send
+from reasoningbank_bus.wire.frame import EntryBatch, Hello, encode_frame
+from reasoningbank_bus.wire.signing import SigningKey
 from tests.bus.quic.small_node import running, until
 
 async def main(port, seed):

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from reasoningbank.bus.node.effects import Effect
-from reasoningbank.bus.quic.dialling import move_link
-from reasoningbank.bus.quic.limits import RateCount, TransportLimits
-from reasoningbank.bus.quic.problems import PeerUnreachable
-from reasoningbank.bus.wire.frame import Ask, EntryBatch, Have, Hello, Hits, Ping, Refusal, Want, encode_frame
-from reasoningbank.bus.wire.signing import SigningKey
-from reasoningbank.bus.wire.stream import with_length
 from reasoningbank.core.errors import BankFull, BankUnavailable
+from reasoningbank_bus.node.effects import Effect
+from reasoningbank_bus.quic.dialling import move_link
+from reasoningbank_bus.quic.limits import RateCount, TransportLimits
+from reasoningbank_bus.quic.problems import PeerUnreachable
+from reasoningbank_bus.wire.frame import Ask, EntryBatch, Have, Hello, Hits, Ping, Refusal, Want, encode_frame
+from reasoningbank_bus.wire.signing import SigningKey
+from reasoningbank_bus.wire.stream import with_length
 from tests.bus.quic.bare_client import bare_client, wait_for_nonce
 from tests.bus.quic.small_node import PATIENT, Side, running, until
 

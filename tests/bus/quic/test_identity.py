@@ -8,15 +8,15 @@ import socket
 import pytest
 from qh3._hazmat import Certificate
 
-from reasoningbank.bus.authority.keys import fingerprint
-from reasoningbank.bus.quic.certificate import find_key, make_certificate
-from reasoningbank.bus.quic.connection import PEERS
-from reasoningbank.bus.quic.dialling import begin_link, wait_open
-from reasoningbank.bus.quic.limits import TransportLimits
-from reasoningbank.bus.quic.problems import PeerMistaken, PeerUnreachable
-from reasoningbank.bus.wire.frame import Ask, Hello, encode_frame
-from reasoningbank.bus.wire.signing import SigningKey
-from reasoningbank.bus.wire.stream import with_length
+from reasoningbank_bus.authority.keys import fingerprint
+from reasoningbank_bus.quic.certificate import find_key, make_certificate
+from reasoningbank_bus.quic.connection import PEERS
+from reasoningbank_bus.quic.dialling import begin_link, wait_open
+from reasoningbank_bus.quic.limits import TransportLimits
+from reasoningbank_bus.quic.problems import PeerMistaken, PeerUnreachable
+from reasoningbank_bus.wire.frame import Ask, Hello, encode_frame
+from reasoningbank_bus.wire.signing import SigningKey
+from reasoningbank_bus.wire.stream import with_length
 from tests.bus.quic.bare_client import bare_client, wait_for_nonce
 from tests.bus.quic.small_node import running, until
 

@@ -10,15 +10,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reasoningbank.bus.authority.rights import Rights
-from reasoningbank.bus.log.durable import DurableLog
-from reasoningbank.bus.log.memory import MemoryLog
-from reasoningbank.bus.node.effects import Answered, Effect, Search
-from reasoningbank.bus.node.node import BusNode
-from reasoningbank.bus.node.settings import NodeSettings
-from reasoningbank.bus.quic.endpoint import BusEndpoint
-from reasoningbank.bus.wire.entry import Entry, RecordName, sign_entry
-from reasoningbank.bus.wire.signing import SigningKey
+from reasoningbank_bus.authority.rights import Rights
+from reasoningbank_bus.log.durable import DurableLog
+from reasoningbank_bus.log.memory import MemoryLog
+from reasoningbank_bus.node.effects import Answered, Effect, Search
+from reasoningbank_bus.node.node import BusNode
+from reasoningbank_bus.node.settings import NodeSettings
+from reasoningbank_bus.quic.endpoint import BusEndpoint
+from reasoningbank_bus.wire.entry import Entry, RecordName, sign_entry
+from reasoningbank_bus.wire.signing import SigningKey
 from tests.bus.quic.small_node import until
 
 QUICK = {"round_seconds": 0.1, "reconcile_seconds": 0.5, "dial_seconds": 0.3}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.bank.json_view import distilled_json
 from reasoningbank.cli import figures, plain
-from reasoningbank.cli.banks import OpenedBank, open_bank
+from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.indexing import Indexed, add_index_later, exit_code, index_rest, tell_owed
 from reasoningbank.cli.progress import Bar
@@ -22,6 +22,7 @@ from reasoningbank.core.types import EVERY_NAMESPACE
 from reasoningbank.core.wording import headline
 from reasoningbank.learn.jobs import Distilled
 from reasoningbank.learn.worker_pool import BATCH, WORKERS, Shift
+from reasoningbank.plugins import plugins
 from reasoningbank.wiring import ReasoningBank
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         if found.missing and args.watch:
             raise InvalidInput(f"There is no bank at {found.location} to watch: end a session first.")
         if not found.missing:
-            _read_left(found)
+            for plugin in plugins("backlogs").values():
+                plugin.load()(found.bank, found.location)
         with _indexing_meanwhile(found.bank, wanted=shift.watch and not args.index_later):
             distilled = _distill(found.bank, shift, terminal)
         indexed = Indexed(owed=0)
@@ -95,19 +97,6 @@ def _shift(args: Namespace, configured: DistillationSettings) -> Shift:
         watch=args.watch,
         most=args.limit,
     )
-
-
-def _read_left(found: OpenedBank) -> None:
-    """Sessions that hooks of coding agents noted and nobody has read yet."""
-    from reasoningbank.agents.state_dir import place_of
-
-    if found.location.state is None:
-        return
-    place = place_of(found.location)
-    if (place.folder / "notes").is_dir():
-        from reasoningbank.agents.capture_worker import read_left
-
-        read_left(found.bank, place)
 
 
 def _distill(bank: ReasoningBank, shift: Shift, terminal: Terminal) -> Distilled:

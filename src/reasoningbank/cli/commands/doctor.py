@@ -18,10 +18,11 @@ from pathlib import Path
 
 from reasoningbank.bank.status import Status
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import location_of, open_bank
+from reasoningbank.cli.banks import location_of
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.join import doubt_of
-from reasoningbank.cli.commands.status import describe_bus, describe_index, describe_rules, lag
+from reasoningbank.cli.commands.status import describe_index, describe_rules, lag
+from reasoningbank.cli.seams import Examined
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config import find_settings, from_environment
 from reasoningbank.core.errors import BankError, BankMoved, InvalidInput
@@ -29,6 +30,7 @@ from reasoningbank.core.settings import DEFAULTS, Settings
 from reasoningbank.core.types import EmbedderIdentity, RuleState
 from reasoningbank.learn.jobs import HOST
 from reasoningbank.location import Location
+from reasoningbank.plugins import plugins
 from reasoningbank.ports import Backend, Check
 from reasoningbank.wiring.backends import backend_of
 
@@ -62,6 +64,7 @@ def _checks(args: Namespace) -> Iterator[Check]:
     yield from _packages()
     location = location_of(args)
     identity: EmbedderIdentity | None = None
+    moved_to: str | None = None
     try:
         backend = backend_of(location)
     except InvalidInput as error:
@@ -70,8 +73,8 @@ def _checks(args: Namespace) -> Iterator[Check]:
         yield from backend.checks(location)
         if location.state is not None:
             yield _space(location.state)
-        opened, status, damaged = _opens(args, location, backend)
-        yield from opened
+        opening, status, damaged, moved_to = _opens(args, location, backend)
+        yield from opening
         if status is not None:
             yield backend.integrity(location)
             yield _index(status, damaged)
@@ -83,15 +86,11 @@ def _checks(args: Namespace) -> Iterator[Check]:
             identity = status.embedder
     settings, configuration = _configuration(args, location)
     yield from configuration
-    yield _hooks(location, settings)
     if doubt := doubt_of(args):
         yield Check.warn("project", f"{doubt}.")
-    yield from _bus(args, location, can_open=identity is not None)
-    try:
-        yield from _agents(location)
-    except InvalidInput as error:
-        # Without a home folder there are no settings of agents to look at.
-        yield Check.warn("agents", str(error))
+    examined = Examined(args, location, settings, opens=identity is not None, moved_to=moved_to)
+    for plugin in plugins("checks").values():
+        yield from plugin.load().doctor(examined)
     yield _model()
     yield _embedder(identity, settings)
 
@@ -106,65 +105,6 @@ def _configuration(args: Namespace, location: Location) -> tuple[Settings, list[
     notes = [Check.warn("settings", note) for note in unread_files(location, args.config)]
     said = ", ".join(settings.files) or "no configuration file; `reasoningbank config --template` prints one"
     return settings, [Check.ok("settings", said), *notes]
-
-
-def _hooks(location: Location, settings: Settings) -> Check:
-    from reasoningbank.agents.capture_queue import waiting
-    from reasoningbank.agents.state_dir import place_of
-    from reasoningbank.cli.commands.switch import hooks_now
-
-    now = hooks_now(settings)
-    left = waiting(place_of(location)) if location.state is not None else 0
-    unread = f"; {figures.counted(left, 'session')} to be read" if left else ""
-    says = f"{now}{unread}"
-    return Check.ok("hooks", says) if now == "on" else Check.warn("hooks", f"{says}. {_ends(settings)}")
-
-
-def _bus(args: Namespace, location: Location, *, can_open: bool) -> Iterator[Check]:
-    """For a bank that is on the bus: whether its key can be used, whether a node is up, which grants end soon."""
-    from reasoningbank.bus.extra import require_bus
-    from reasoningbank.bus.running_state import is_on_the_bus
-
-    folder = location.folder("bus")
-    if folder is None or not is_on_the_bus(folder):
-        return
-    try:
-        require_bus()
-        from reasoningbank.bus.authority.keys import KeyFile, fingerprint
-        from reasoningbank.bus.bank_key import check_key
-
-        known_by = fingerprint(KeyFile(folder).read().public)
-        if can_open:
-            with open_bank(args) as found:
-                check_key(found.bank, known_by)
-    except BankError as error:
-        yield Check.fail("bus", str(error))
-    else:
-        yield Check.ok("bus", f"{known_by}, {describe_bus(location)}")
-
-
-def _ends(settings: Settings) -> str:
-    return "`reasoningbank on` ends that." if settings.hooks.enabled else "Setting it otherwise there ends that."
-
-
-def _agents(location: Location) -> Iterator[Check]:
-    """What is installed into coding agents is tried out, the user's and this project's."""
-    from reasoningbank.agents.hosts import NAMES
-    from reasoningbank.agents.install.checking import findings, named_option
-    from reasoningbank.agents.state_dir import place_of
-    from reasoningbank.cli.places import targets
-
-    session = f"doctor-{os.getpid()}"
-    for agent in NAMES:
-        for project in (False, True):
-            plain = targets(agent, Namespace(bank=None, config=None, project=project))
-            named = {name: named_option(plain, f"--{name}") for name in ("bank", "config")}
-            wanted = targets(agent, Namespace(**named, project=project)) if any(named.values()) else plain
-            for finding in findings(agent, wanted, session=session, cwd=Path.cwd()):
-                yield Check(name=agent, verdict=finding.verdict, says=finding.says)
-        if location.state is not None:
-            # A hook that had something to say has noted so; this session is none.
-            place_of(location).session_log(agent, session).unlink(missing_ok=True)
 
 
 def _jobs(status: Status) -> Iterator[Check]:
@@ -258,13 +198,13 @@ def _space(folder: Path) -> Check:
     return Check.warn("disk", f"{says}: that is little.") if free < _LITTLE_SPACE else Check.ok("disk", says)
 
 
-def _opens(args: Namespace, location: Location, backend: Backend) -> tuple[list[Check], Status | None, int]:
+def _opens(args: Namespace, location: Location, backend: Backend) -> tuple[list[Check], Status | None, int, str | None]:
     from reasoningbank.wiring import ReasoningBank
     from reasoningbank.wiring.migrating import why_closed
 
     try:
         if not backend.exists(location):
-            return [], None, 0
+            return [], None, 0, None
         with ReasoningBank.open(
             location, namespace=args.namespace, create=False, read_only=True, config=args.config
         ) as bank:
@@ -272,27 +212,13 @@ def _opens(args: Namespace, location: Location, backend: Backend) -> tuple[list[
             closed = why_closed(bank.context.store)
     except BankError as error:
         unmade = "whether it is whole, its index, what it scrubs and its jobs could not be looked at."
-        return [Check.fail("opens", str(error)), Check.warn("unchecked", unmade)], None, 0
+        return [Check.fail("opens", str(error)), Check.warn("unchecked", unmade)], None, 0, None
     held = figures.counted(sum(status.memories.values()), "memory", "memories")
     if closed is not None:
-        return [Check.warn("opens", str(closed)), *_left_behind(location, closed)], status, damaged
+        moved_to = closed.place if isinstance(closed, BankMoved) else None
+        return [Check.warn("opens", str(closed))], status, damaged, moved_to
     changes = figures.counted(status.changes, "change")
-    return [Check.ok("opens", f"schema {status.store.schema_version}, {held}, {changes}")], status, damaged
-
-
-def _left_behind(location: Location, closed: BankError) -> Iterator[Check]:
-    """Sessions that hooks noted here and that could not be kept where the bank is now."""
-    from reasoningbank.agents.capture_queue import waiting
-    from reasoningbank.agents.state_dir import place_of
-
-    left = waiting(place_of(location)) if isinstance(closed, BankMoved) and location.state is not None else 0
-    if left and isinstance(closed, BankMoved):
-        told = figures.counted(left, "session waits", "sessions wait")
-        yield Check.warn(
-            "sessions",
-            f"{told} here to be read into {closed.place}: the next hook tries it again, as far as that bank opens "
-            "without a password in its URL (~/.pgpass, PGPASSWORD).",
-        )
+    return [Check.ok("opens", f"schema {status.store.schema_version}, {held}, {changes}")], status, damaged, None
 
 
 def _index(status: Status, damaged: int) -> Check:

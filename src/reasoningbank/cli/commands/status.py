@@ -11,7 +11,6 @@ from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.join import doubt_of
-from reasoningbank.cli.commands.switch import hooks_now
 from reasoningbank.cli.curves import show_curves
 from reasoningbank.cli.settings_page import show_settings
 from reasoningbank.cli.terminal import Terminal
@@ -19,6 +18,7 @@ from reasoningbank.core.confidence import policies
 from reasoningbank.core.settings import Settings
 from reasoningbank.core.types import RuleState
 from reasoningbank.location import Location
+from reasoningbank.plugins import plugins
 from reasoningbank.ports import StoreInfo
 
 _MOST_NAMESPACES = 8
@@ -36,7 +36,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         status, settings = found.bank.status(), found.bank.settings
         trends = None if found.missing or terminal.as_json else found.bank.trends(days=_DAYS)
     if terminal.as_json:
-        terminal.json(_as_json(status, found.location, hooks_now(settings), exists=not found.missing))
+        terminal.json(_as_json(status, found.location, settings, exists=not found.missing))
         return 0
     if found.missing:
         terminal.say(f"No memories yet. `{PROGRAM} store KEY VALUE` makes the bank {found.location}.")
@@ -50,13 +50,13 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _as_json(status: Status, location: Location, hooks: str, *, exists: bool) -> dict[str, Any]:
+def _as_json(status: Status, location: Location, settings: Settings, *, exists: bool) -> dict[str, Any]:
     from dataclasses import asdict
 
     shown = asdict(status)
     del shown["store"]["files"]
     shown["store"]["location"] = str(location)
-    return {**shown, "exists": exists, "lag": lag(status), "hooks": hooks}
+    return {**shown, "exists": exists, "lag": lag(status), **_of_plugins(location, settings)}
 
 
 def lag(status: Status) -> int:
@@ -92,9 +92,8 @@ def _page(status: Status, settings: Settings, terminal: Terminal) -> None:
     terminal.labelled("confidence  ", f"policy {status.policy}; `reindex --policy NAME` chooses another ({others})")
     terminal.labelled("distiller   ", f"{status.distiller}{_jobs(status)}")
     terminal.labelled("judge       ", f"{status.judge}; llm {status.llm}")
-    terminal.labelled("hooks       ", hooks_now(settings))
-    if told := describe_bus(status.store.location):
-        terminal.labelled("bus         ", told)
+    for label, text in _of_plugins(status.store.location, settings).items():
+        terminal.labelled(f"{label:<12}", text)
     terminal.labelled("secrets     ", f"{status.scrubbing}")
     terminal.labelled("durability  ", f"{status.store.durability}")
 
@@ -110,18 +109,8 @@ def describe_rules(status: Status) -> str:
     return "; ".join(told)
 
 
-def describe_bus(location: Location) -> str:
-    """Whether the bank exchanges with others now; nothing for one that is not on the bus."""
-    from reasoningbank.bus.running_state import is_on_the_bus, is_up, last_said
-
-    folder = location.folder("bus")
-    if folder is None or not is_on_the_bus(folder):
-        return ""
-    if not is_up(folder):
-        return f"down; `{PROGRAM} bus up` or `{PROGRAM} serve --bus HOST:PORT` starts it"
-    peers = last_said(folder).get("peers", [])
-    connected = sum(bool(peer.get("connected")) for peer in peers)
-    return f"up, {figures.counted(connected, 'peer')} connected; `{PROGRAM} bus status` says more"
+def _of_plugins(location: Location, settings: Settings) -> dict[str, str]:
+    return dict(line for plugin in plugins("checks").values() for line in plugin.load().status(location, settings))
 
 
 def _kept_in(store: StoreInfo) -> Iterator[str]:

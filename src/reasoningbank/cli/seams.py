@@ -1,0 +1,48 @@
+"""What a plugin adds to commands of the core: servers, services beside them, lines of `doctor` and `status`."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import NamedTuple
+
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.settings import Settings
+from reasoningbank.location import Location
+from reasoningbank.ports import Check
+from reasoningbank.wiring import ReasoningBank
+
+
+class Examined(NamedTuple):
+    """A bank as `doctor` has seen it so far."""
+
+    args: Namespace
+    location: Location
+    settings: Settings
+    opens: bool
+    moved_to: str | None
+    """Where a bank is that was moved away from here."""
+
+
+class Checks(NamedTuple):
+    """Entry point of the group `reasoningbank.checks`."""
+
+    doctor: Callable[[Examined], Iterable[Check]]
+    status: Callable[[Location, Settings], Iterable[tuple[str, str]]]
+    """Labels and texts."""
+
+
+class Server(NamedTuple):
+    """Entry point of the group `reasoningbank.servers`: what `serve` runs without `--mcp`."""
+
+    options: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace, Terminal], int]
+
+
+class Service(NamedTuple):
+    """Entry point of the group `reasoningbank.services`: something that runs beside a server."""
+
+    options: Callable[[ArgumentParser], None]
+    run: Callable[[ReasoningBank, Location, Namespace, float], AbstractContextManager[str]]
+    """Takes the seconds to wait before what costs time begins. Gives a line for whoever started it, or ""."""
