@@ -144,7 +144,7 @@ def serve_once(source: str, out: str, bank_path: str) -> None:
     from types import FrameType
 
     from reasoningbank import ReasoningBank
-    from tests.serve.conftest import served
+    from tests.server.conftest import served
 
     calls: Counter[str] = Counter()
     counting = False

@@ -1,8 +1,8 @@
 """Fetch the page's libraries from the npm registry: python scripts/vendor_ui.py [--check | --axe].
 
 Each package is pinned to a version and to the hash of its archive; of each only the files that the page loads are kept,
-beside its licence, in `reasoningbank_server/ui/static/vendor`. What is no ES module yet becomes one by a line before and a line behind
-it; nothing else is changed. `--check` compares what is kept with what the archives give and changes nothing. `--axe`
+beside its licence, in `reasoningbank_server/ui/static/vendor`. What is no ES module yet becomes one by a line before and
+a line behind it; nothing else is changed. `--check` compares what is kept with what the archives give and changes nothing. `--axe`
 fetches what the tests ask about accessibility, into `build`, which is not kept.
 """
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PLACE = ROOT / "src" / "reasoningbank" / "serve" / "ui" / "static" / "vendor"
+PLACE = ROOT / "src" / "reasoningbank_server" / "ui" / "static" / "vendor"
 COMMON_JS = ("const module={exports:{}},exports=module.exports;\n", "\nexport default module.exports;\n")
 GLOBAL = ("", "\nexport default uPlot;\n")
 AS_IT_IS = ("", "")

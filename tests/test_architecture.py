@@ -121,7 +121,8 @@ def test_the_core_imports_no_plugin() -> None:
         for path in modules()
         if room_of(path) not in IN_THE_CORES_NAME and "reasoningbank_" in path.read_text("utf-8")
         for line, module in imported(path)
-        if module.split(".")[0] in PLUGINS or (module.split(".") + [""])[1] in IN_THE_CORES_NAME
+        if module.split(".")[0] in PLUGINS
+        or module.startswith(tuple(f"reasoningbank.{name}" for name in IN_THE_CORES_NAME))
     ]
     assert not broken, "\n".join(broken)
 

@@ -14,8 +14,8 @@ from bench.storms._claims import Claim
 from bench.storms._judging import Desk
 from reasoningbank_coding_agents.events import AFTER_TOOL, PROMPT, SESSION_END, SESSION_START, STOP
 from reasoningbank_coding_agents.known_failures_file import known_troubles
-from tests.agents.hooks import dialects
-from tests.agents.hooks.dialects import DIALECTS, Ran
+from tests.coding_agents.hooks import dialects
+from tests.coding_agents.hooks.dialects import DIALECTS, Ran
 
 WRAPPERS: dict[str, str] = {
     "a reminder": "<system-reminder>\n{text}\n</system-reminder>\nFix the parser",

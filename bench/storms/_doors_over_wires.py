@@ -18,8 +18,8 @@ from reasoningbank.serve.mcp.schemas import TOOLS
 from reasoningbank_server.limits import Limits
 from reasoningbank_server.openapi import document
 from tests.learn.ingest.stories import SHAPES
-from tests.serve.conftest import Api, new_token, served
 from tests.serve.mcp.conftest import HttpServer, StdioClient, modern_body, modern_headers
+from tests.server.conftest import Api, new_token, served
 
 Schema = dict[str, Any]
 _SAID = ("title", "content", "text", "task", "query", "action", "result", "description", "comment", "did", "key_lesson")

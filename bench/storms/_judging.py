@@ -30,7 +30,7 @@ from reasoningbank_coding_agents.hook_local import answer
 from reasoningbank_coding_agents.namespaces import USER_NAMESPACE, spaces_of
 from reasoningbank_coding_agents.policy import HookPolicy
 from reasoningbank_coding_agents.state_dir import make_room
-from tests.agents.hooks.conftest import Desktop
+from tests.coding_agents.hooks.conftest import Desktop
 
 RULE = "Never push to main without asking me."
 AGAINST_THE_RULE = "git push origin main"

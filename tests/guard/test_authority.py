@@ -18,7 +18,7 @@ from bench.storms._doors_over_wires import Wires
 from bench.storms._forged_files import transcript
 from bench.storms._judging import AGAINST_THE_RULE, FAILS, PROGRAMS, RULE, WORKS, Desk, Refusal
 from reasoningbank_coding_agents import recall
-from tests.serve.conftest import Api
+from tests.server.conftest import Api
 
 CHANCE = Random(0)
 

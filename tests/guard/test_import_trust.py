@@ -28,7 +28,7 @@ from reasoningbank.serve.mcp.tools import call
 from reasoningbank_server import openapi
 from reasoningbank_server.limits import Limits
 from reasoningbank_server.routes import ENDPOINTS
-from tests.serve.conftest import Api, new_token, served
+from tests.server.conftest import Api, new_token, served
 
 NOBODYS = (
     "", " ", "root", "system", "web:page", "file:notes.md", "User", "USER", "uѕer", "uѕer:me", "ｕｓｅｒ", "user\u200b",

@@ -24,7 +24,7 @@ from tests.contract.index_engines import open_halves
 from tests.contract.test_halves import a_memory, direction, numbers
 from tests.contract.test_index_choice import is_soon
 from tests.milvus_server import LiteServer
-from tests.serve.test_workers import until
+from tests.server.test_workers import until
 
 HOSTILE = (
     'quo"te',

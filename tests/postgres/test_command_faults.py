@@ -18,7 +18,7 @@ from bench.own_postgres import OwnPostgres
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import BankFull, BankReadOnly
 from tests.postgres_server import GUEST, PASSWORD, Server
-from tests.serve.test_workers import until
+from tests.server.test_workers import until
 from tests.socket_proxy import SocketProxy
 
 STORE = ("store", "build", "make build, not npm")

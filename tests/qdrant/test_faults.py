@@ -33,7 +33,7 @@ from reasoningbank_qdrant import collection
 from tests.conftest import Clock
 from tests.contract.index_engines import IDENTITY, NAME, open_builds
 from tests.contract.test_halves import a_memory, fill
-from tests.serve.test_workers import until
+from tests.server.test_workers import until
 
 TEXTS = ("Retry with jitter", "Rotate certificates", "Keep migrations small", "Pin what you install")
 QUESTIONS = ("retry jitter", "rotate the certificates", "small migrations", "install pinned versions")
