@@ -7,7 +7,7 @@
     code_fixes it failed, the code was changed, it worked
     warnings   it failed again and again                    and another way got there
 
-Knows in which order they matter when a session taught more than may be kept. Each of them has a file of its own.
+They stand in the order in which they matter when a session taught more than may be kept; each has a file of its own.
 """
 
 from __future__ import annotations
@@ -49,53 +49,53 @@ class OfflineDistiller:
     def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
         episode = replace(episode, steps=plain_steps(episode.steps))
         steps = episode.steps
-        surveyed = survey(steps)
-        fact = facts.fact(surveyed) if surveyed else None
+        place = survey(steps)
+        fact = facts.fact(place) if place else None
         names = _names(fact)
         if fact is not None:
             guesses = [step for step in steps if is_failure(step) and fixes.guessed_name(step, names)]
             fact = facts.with_guesses(fact, [quote(message(step.result), step.action, 100) for step in guesses])
-        mended = find_mendings(steps, names, episode.task)
-        told = [number for number in surveyed.numbers if not called_tool(steps[number].action)] if surveyed else []
+        mendings = find_mendings(steps, names, episode.task)
+        fact_steps = [number for number in place.numbers if not called_tool(steps[number].action)] if place else []
         # Which files were edited, and how often, is nobody's way to do it again.
-        way = None if any(map(edits_in, steps)) else solved.solution(episode, verdict, told)
-        found: list[Lesson] = [*([fact] if fact else []), *([way] if way else []), *mended.lessons]
+        way = None if any(map(edits_in, steps)) else solved.solution(episode, verdict, fact_steps)
+        lessons: list[Lesson] = [*([fact] if fact else []), *([way] if way else []), *mendings.lessons]
         if verdict.outcome is not VerdictOutcome.SUCCESS:
-            repeated = warnings.repeated_failures(steps, mended.kinds, names)
-            found += [warnings.lesson_of(group, steps) for group in repeated]
-        return found[: self._most]
+            groups = warnings.repeated_failures(steps, mendings.kinds, names)
+            lessons += [warnings.lesson_of(group, steps) for group in groups]
+        return lessons[: self._most]
 
     def left_out(self, episode: Episode) -> Sequence[LeftOut]:
-        """What looked like a lesson in it and is none, and why."""
+        """Things in a session that looked like lessons and are none, each with the reason."""
         steps = plain_steps(episode.steps)
-        surveyed = survey(steps)
-        names = _names(facts.fact(surveyed) if surveyed else None)
+        place = survey(steps)
+        names = _names(facts.fact(place) if place else None)
         return find_mendings(steps, names, episode.task).left_out
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
-        """Runs that went well first: what they teach, then what the others warn of."""
+        """Lessons of several runs, from those that went well first: what they teach, then what the others warn of."""
         order = {VerdictOutcome.SUCCESS: 0, VerdictOutcome.UNKNOWN: 1, VerdictOutcome.FAILURE: 2}
-        found: dict[str, Lesson] = {}
+        by_key: dict[str, Lesson] = {}
         for episode, verdict in sorted(episodes, key=lambda pair: order[pair[1].outcome]):
             for lesson in self.distill(episode, verdict):
-                found.setdefault(lesson.key or lesson.title, lesson)
-        return list(found.values())[:MOST_CONTRAST_LESSONS]
+                by_key.setdefault(lesson.key or lesson.title, lesson)
+        return list(by_key.values())[:MOST_CONTRAST_LESSONS]
 
     def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson | None:
         """The lesson under the key of what it is about, where only the records can tell which that is."""
         return facts.with_place_key(reader, namespace, lesson) if lesson.kind == facts.FACT else lesson
 
-    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
-        """None when what is known says it all: the lesson then confirms it."""
+    def merge(self, memory: Memory, lesson: Lesson) -> Lesson | None:
+        """The memory with what the lesson adds; None when it says it all already: the lesson then confirms it."""
         match lesson.kind:
             case facts.FACT:
-                return facts.merge(known, lesson)
+                return facts.merge(memory, lesson)
             case failure_kind.FIX:
-                return fixes.merge(known, lesson)
+                return fixes.merge(memory, lesson)
             case _ if lesson.kind == SOLVED:
-                return solved.merge(known, lesson)
+                return solved.merge(memory, lesson)
             case warnings.WARNING:
-                return warnings.merge(known, lesson)
+                return warnings.merge(memory, lesson)
             case _:
                 return None
 

@@ -84,13 +84,13 @@ def reads_as_failure(result: str) -> bool:
     return any(_COUNTS_FAILURES.match(line[:LONGEST_LINE_CHARS]) for line in lines[-LAST_LINES_WITH_COUNTS:])
 
 
-def is_telling(said: str, action: str) -> bool:
-    """Whether a complaint says what is wrong: at some length, or by a word of the action. "Malformed command" does not;
-    and that a shell or a parser could not read a line is told of that line alone.
+def is_telling(error: str, action: str) -> bool:
+    """True if a complaint says what is wrong: at some length, or by a word of the action. "Malformed command" does
+    not; and that a shell or a parser could not read a line is told of that line alone.
     """
-    if _TELLS_LITTLE.search(said):
+    if _TELLS_LITTLE.search(error):
         return False
-    return len(said.split()) >= FEW_WORDS or bool(all_words(said) & all_words(action))
+    return len(error.split()) >= FEW_WORDS or bool(all_words(error) & all_words(action))
 
 
 def message(result: str) -> str:
@@ -98,24 +98,25 @@ def message(result: str) -> str:
     return error_line(result)
 
 
-def quote_output(said: str, own: str) -> str:
-    """What a failing action printed, as a lesson tells it: its words between marks, or that they are left out.
+def quote_output(error: str, own: str) -> str:
+    """The words that a failing action printed, as a lesson tells them: between marks, or a note that they are left
+    out.
 
     `own` is the action, whose words the program may have repeated.
     """
-    quoted = quote_report(said, own, LONGEST_PRINTED_CHARS)
-    return f"the program's words {quoted}" if quoted else LEFT_OUT
+    quotation = quote_report(error, own, LONGEST_PRINTED_CHARS)
+    return f"the program's words {quotation}" if quotation else LEFT_OUT
 
 
-def quote_report(said: str, own: str, limit_chars: int) -> str:
+def quote_report(error: str, own: str, limit_chars: int) -> str:
     """As much of a message as reads like a report: all of it, its cause, its first clause, or the exception's name."""
-    name = _EXCEPTION_NAME.match(said)
-    told = instructs(said) or is_disguised(said)
-    cause = "" if name or told else _cause_in(said, limit_chars)
-    whole = (quote(cause, own, limit_chars) if len(said) > limit_chars else "") or quote(said, own, limit_chars)
-    if whole or told:
+    name = _EXCEPTION_NAME.match(error)
+    is_suspect = instructs(error) or is_disguised(error)
+    cause = "" if name or is_suspect else _cause_in(error, limit_chars)
+    whole = (quote(cause, own, limit_chars) if len(error) > limit_chars else "") or quote(error, own, limit_chars)
+    if whole or is_suspect:
         return whole or (quote(name.group().rpartition(".")[2], own, limit_chars) if name else "")
-    clause = _CLAUSE_ENDS.split(said, maxsplit=1)[0]
+    clause = _CLAUSE_ENDS.split(error, maxsplit=1)[0]
     short = quote(clause, own, limit_chars) if len(clause) >= SHORTEST_CLAUSE_CHARS else ""
     return (
         short
@@ -124,9 +125,9 @@ def quote_report(said: str, own: str, limit_chars: int) -> str:
     )
 
 
-def _cause_in(said: str, limit_chars: int) -> str:
+def _cause_in(error: str, limit_chars: int) -> str:
     """The end of a message that names one cause after the other, as long as there is room for."""
-    parts = said.split(": ")
+    parts = error.split(": ")
     ends = [": ".join(parts[at:]) for at in range(1, len(parts))]
     return next((end for end in ends if SHORTEST_CLAUSE_CHARS <= len(end) <= limit_chars), "")
 
@@ -137,9 +138,9 @@ def in_room(text: str, limit_chars: int) -> str:
     return cut if cut.count(OPENING) == cut.count(CLOSING) else clip_line(text, limit_chars - 1) + CLOSING
 
 
-def signature(said: str, own: str) -> str:
+def signature(error: str, own: str) -> str:
     """The kind of a failure as it is kept: in words, or as their digest where they are no report."""
-    return kind(said) if quote(said, own) else sealed(kind(said))
+    return kind(error) if quote(error, own) else sealed(kind(error))
 
 
 def sealed(sort: str) -> str:
@@ -147,10 +148,10 @@ def sealed(sort: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def kind(said: str) -> str:
+def kind(error: str) -> str:
     """The message without names, numbers and paths: the same for failures of the same kind."""
     # No more of it than a message has: what changes is looked for from every word on.
-    said = said[:LONGEST_LINE_CHARS]
+    error = error[:LONGEST_LINE_CHARS]
     for changing, blank in _CHANGING:
-        said = changing.sub(blank, said)
-    return clip_line(said.casefold(), 160)
+        error = changing.sub(blank, error)
+    return clip_line(error.casefold(), 160)

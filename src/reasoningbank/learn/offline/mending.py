@@ -25,38 +25,41 @@ MOST_LEFT_OUT = 8
 class Mendings:
     lessons: tuple[Lesson, ...]
     kinds: frozenset[str]
-    """Of the failures that are told of."""
+    """Kinds of the failures that the lessons tell of."""
     left_out: tuple[LeftOut, ...]
 
 
 def find_mendings(steps: Sequence[EpisodeStep], names: frozenset[str], task: str) -> Mendings:
-    """`names` are those that the session found out by looking."""
+    """Lessons about failures that were mended, and why others teach nothing.
+
+    `names` are those that the session found out by looking.
+    """
     lessons: list[Lesson] = []
-    told: set[int] = set()
+    failures: set[int] = set()
     kinds: set[str] = set()
     reasons: dict[str, LeftOut] = {}
-    found: list[Fix | Remedy | CodeFix | LeftOut] = [
+    candidates: list[Fix | Remedy | CodeFix | LeftOut] = [
         *fixes.find_fixes(steps, names),
         *remedies.find_remedies(steps),
         *code_fixes.find_code_fixes(steps),
     ]
-    for one in found:
-        if isinstance(one, LeftOut):
-            reasons.setdefault(f"{one.what} {one.why}", one)
+    for candidate in candidates:
+        if isinstance(candidate, LeftOut):
+            reasons.setdefault(f"{candidate.what} {candidate.why}", candidate)
             continue
-        if one.failure in told:
+        if candidate.failure in failures:
             continue
-        told.add(one.failure)
-        kinds.add(one.kind)
-        lessons.append(_lesson_of(one, steps, task))
+        failures.add(candidate.failure)
+        kinds.add(candidate.kind)
+        lessons.append(_lesson_of(candidate, steps, task))
     return Mendings(lessons=tuple(lessons), kinds=frozenset(kinds), left_out=tuple(reasons.values())[:MOST_LEFT_OUT])
 
 
-def _lesson_of(found: Fix | Remedy | CodeFix, steps: Sequence[EpisodeStep], task: str) -> Lesson:
-    if isinstance(found, Fix):
-        return fixes.lesson_of(found, steps, task)
+def _lesson_of(mending: Fix | Remedy | CodeFix, steps: Sequence[EpisodeStep], task: str) -> Lesson:
+    if isinstance(mending, Fix):
+        return fixes.lesson_of(mending, steps, task)
     return (
-        remedies.lesson_of(found, steps, task)
-        if isinstance(found, Remedy)
-        else code_fixes.lesson_of(found, steps, task)
+        remedies.lesson_of(mending, steps, task)
+        if isinstance(mending, Remedy)
+        else code_fixes.lesson_of(mending, steps, task)
     )
