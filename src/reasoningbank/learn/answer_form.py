@@ -1,7 +1,8 @@
 """Reads the fields of memories from a model's answer: the form that was asked for, or one that says the same.
 
-Knows the five fields, what else models call them, and how a field is written: `**Title**: …`, `Title: …`, a heading, a
-list, YAML, tags of XML, or keys of JSON. One field that is there twice is named as a problem and not chosen between.
+The five fields are known by the other names that models give them too, and in each way of writing them: `**Title**: …`,
+`Title: …`, a heading, a list, YAML, tags of XML, or keys of JSON. One field that is there twice is named as a problem
+and not chosen between.
 """
 
 from __future__ import annotations
@@ -60,9 +61,9 @@ Item = dict[str, str]
 
 def items_in(text: str) -> tuple[list[Item], list[str]]:
     """The memories of an answer, each by the names of its fields, and what is wrong with how they are written."""
-    written = [item for value in json_in(text) for item in _items_of(value)]
-    if written:
-        return written, []
+    items = [item for value in json_in(text) for item in _items_of(value)]
+    if items:
+        return items, []
     return _items_of_text(_ELEMENT.sub(lambda match: f"\n{match[1].title()}: {match[2]}\n", without_fences(text)))
 
 
@@ -117,11 +118,11 @@ def _blocks_by_title(text: str) -> list[str]:
 
 
 def _fields(block: str) -> tuple[Item, list[str]]:
-    """By the names that were asked for; by others only for what is missing then."""
+    """Fields of a memory by the names that were asked for; by others only for what is missing then."""
     marks = list(_marks(block, {name.lower(): name for name in FIELDS}))
-    missing = [name for name in FIELDS if name not in {found for _, found in marks}]
-    others = {word: name for name in missing for word in _SYNONYMS[name]}
-    marks = sorted([*marks, *_marks(block, others)], key=lambda mark: mark[0].start()) if others else marks
+    missing = [name for name in FIELDS if name not in {field for _, field in marks}]
+    synonyms = {word: name for name in missing for word in _SYNONYMS[name]}
+    marks = sorted([*marks, *_marks(block, synonyms)], key=lambda mark: mark[0].start()) if synonyms else marks
     ends = [*(mark.start() for mark, _ in marks[1:]), len(block)]
     fields: Item = {}
     wrong: list[str] = []
@@ -164,8 +165,8 @@ def _cleaned(name: str, value: str) -> str:
     if name == "Content":
         text = _CHATTER.sub("", text)
     text = re.sub(r"\n[ \t]*(?:---+|\*\*\*+)[ \t]*\Z", "", text).strip().rstrip(",").strip()
-    quoted = len(text) > 1 and (text[0], text[-1]) in {('"', '"'), ("'", "'"), ("“", "”"), ("`", "`")}
-    return text[1:-1].strip() if quoted else text
+    is_quoted = len(text) > 1 and (text[0], text[-1]) in {('"', '"'), ("'", "'"), ("“", "”"), ("`", "`")}
+    return text[1:-1].strip() if is_quoted else text
 
 
 def parsed_tags(text: str) -> tuple[str, ...]:

@@ -41,24 +41,24 @@ class SaidVerdict:
 
 
 def verdict_in(text: str) -> SaidVerdict | None:
-    """None when the answer cannot be read, or is of two minds."""
+    """The verdict in a model's answer; None when it cannot be read, or is of two minds."""
     body = answer_in(text)
-    told = [_by_keys(value) for value in json_in(body) if isinstance(value, Mapping)]
-    found = [fields for fields in told if "verdict" in fields] or [_by_lines(without_fences(body))]
-    outcomes = {_outcome(fields.get("verdict", "")) for fields in found}
+    readings = [_by_keys(value) for value in json_in(body) if isinstance(value, Mapping)]
+    verdicts = [fields for fields in readings if "verdict" in fields] or [_by_lines(without_fences(body))]
+    outcomes = {_outcome(fields.get("verdict", "")) for fields in verdicts}
     outcome = outcomes.pop()
     if outcomes or outcome is None:
         return None
-    return SaidVerdict(outcome=outcome, reason=found[0].get("reason", ""), evidence=found[0].get("evidence", ""))
+    return SaidVerdict(outcome=outcome, reason=verdicts[0].get("reason", ""), evidence=verdicts[0].get("evidence", ""))
 
 
 def _by_keys(value: Mapping[str, object]) -> dict[str, str]:
     fields: dict[str, str] = {}
-    for key, told in value.items():
+    for key, entry in value.items():
         name = str(key).strip().lower()
         name = _FIELDS.get(name, name)
-        if isinstance(told, str | bool):
-            fields.setdefault(name, str(told).strip())
+        if isinstance(entry, str | bool):
+            fields.setdefault(name, str(entry).strip())
     return fields
 
 
@@ -75,8 +75,8 @@ def _by_lines(text: str) -> dict[str, str]:
     return fields
 
 
-def _outcome(told: str) -> VerdictOutcome | None:
-    words = re.findall(r"[a-z]+", told.lower())
-    said = {_WORDS[word] for word in words if word in _WORDS}
-    negated = any(word in ("not", "no", "partial", "partially") for word in words)
-    return said.pop() if len(said) == 1 and len(words) <= _MOST_WORDS and not negated else None
+def _outcome(text: str) -> VerdictOutcome | None:
+    words = re.findall(r"[a-z]+", text.lower())
+    outcomes = {_WORDS[word] for word in words if word in _WORDS}
+    is_negated = any(word in ("not", "no", "partial", "partially") for word in words)
+    return outcomes.pop() if len(outcomes) == 1 and len(words) <= _MOST_WORDS and not is_negated else None

@@ -1,6 +1,6 @@
 """Builds the episode that judges and distillers read, from the records of a session.
 
-Knows which metadata carry a meaning: `reward`, `messages` and `verdict` of a trajectory, `ok` of a step.
+Metadata that carry a meaning are `reward`, `messages` and `verdict` of a trajectory, and `ok` of a step.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ def verdict_metadata(verdict: Verdict) -> dict[str, Any]:
 
 
 def kept_verdict(episode: Episode) -> Verdict | None:
-    """What a judge said when the session was ended."""
-    kept = episode.metadata.get("verdict")
-    if not isinstance(kept, Mapping):
+    """Verdict that a judge gave when the session was ended."""
+    fields = episode.metadata.get("verdict")
+    if not isinstance(fields, Mapping):
         return None
     try:
         return Verdict(
-            outcome=VerdictOutcome(kept.get("outcome", "")),
-            reason=str(kept.get("reason", "")),
-            evidence=str(kept.get("evidence", "")),
-            source=JudgedBy(kept.get("source", "")),
-            certainty=fraction(kept.get("certainty")) or 0.0,
+            outcome=VerdictOutcome(fields.get("outcome", "")),
+            reason=str(fields.get("reason", "")),
+            evidence=str(fields.get("evidence", "")),
+            source=JudgedBy(fields.get("source", "")),
+            certainty=fraction(fields.get("certainty")) or 0.0,
         )
     except ValueError:
         return None

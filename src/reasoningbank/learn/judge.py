@@ -1,7 +1,7 @@
 """Judges: the environment first, then a model, then rules.
 
-Knows the order and how to read a model's verdict. A judge that gives no readable answer says unknown; an outage is
-not an answer and is passed on, so that the job waits instead of being judged by nobody.
+A judge that gives no readable answer says unknown; an outage is not an answer and is passed on, so that the job waits
+instead of being judged by nobody.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ANSWER_TOKENS_AGAIN = 1_000
 REPEAT_VERDICT = "Answer with the three lines and nothing else, the first of them Verdict: success, failure or unknown."
 TASK_TOKENS = 500
 LLM_CERTAINTY = 0.7
-"""What the paper's judge reached against the truth (72.7 %), until a bank has measured its own."""
+"""Accuracy that the paper's judge reached against the truth (72.7 %), until a bank has measured its own."""
 
 
 class EnvironmentJudge:
@@ -39,9 +39,9 @@ class EnvironmentJudge:
         if episode.reward is not None:
             good = episode.reward >= SUCCESS_REWARD
             return _environment(good=good, reason=f"The environment gave a reward of {episode.reward:g}.")
-        kept = kept_verdict(episode)
-        if kept is not None and kept.outcome is not VerdictOutcome.UNKNOWN:
-            return kept
+        verdict = kept_verdict(episode)
+        if verdict is not None and verdict.outcome is not VerdictOutcome.UNKNOWN:
+            return verdict
         if episode.outcome in (VerdictOutcome.SUCCESS, VerdictOutcome.FAILURE):
             return _environment(good=episode.outcome == VerdictOutcome.SUCCESS, reason="The session was ended as this.")
         return proof_in(episode) or Verdict(
@@ -79,18 +79,18 @@ class LLMJudge:
             Message(role="user", text=f"Task:\n{task}\n\nSession Trace:\n{fence(trace, 'trace')}"),
         ]
         try:
-            said = self._ask(messages)
+            answer = self._ask(messages)
         except LLMRefused as error:
             return _unknown(f"The judge did not answer: {error}")
-        return _verdict(said, trace)
+        return _verdict(answer, trace)
 
     def _ask(self, messages: list[Message]) -> SaidVerdict | None:
         """Ask, and once more when the answer cannot be read, with room for a model that thinks aloud."""
         for tokens in (ANSWER_TOKENS, ANSWER_TOKENS_AGAIN):
             completion = self._llm.complete(messages, max_tokens=tokens, temperature=0.0, schema=VERDICT_SCHEMA)
-            said = verdict_in(completion.text)
-            if said is not None:
-                return said
+            answer = verdict_in(completion.text)
+            if answer is not None:
+                return answer
             messages.append(Message(role="assistant", text=cut_middle(completion.text, tokens) or "(nothing)"))
             messages.append(Message(role="user", text="That has no verdict that can be read. " + REPEAT_VERDICT))
         return None
@@ -100,16 +100,16 @@ def _unknown(reason: str) -> Verdict:
     return Verdict(outcome=VerdictOutcome.UNKNOWN, reason=reason, source=JudgedBy.LLM)
 
 
-def _verdict(said: SaidVerdict | None, trace: str) -> Verdict:
-    if said is None:
+def _verdict(answer: SaidVerdict | None, trace: str) -> Verdict:
+    if answer is None:
         return _unknown("The judge's answer cannot be read.")
-    outcome, evidence = said.outcome, said.evidence.strip('"')
+    outcome, evidence = answer.outcome, answer.evidence.strip('"')
     # Only words that are really in the record are evidence.
-    quoted = bool(evidence) and " ".join(evidence.split()) in " ".join(trace.split())
+    is_quoted = bool(evidence) and " ".join(evidence.split()) in " ".join(trace.split())
     return Verdict(
         outcome=outcome,
-        reason=said.reason[:LONGEST_REASON_CHARS],
-        evidence=evidence[:LONGEST_REASON_CHARS] if quoted else "",
+        reason=answer.reason[:LONGEST_REASON_CHARS],
+        evidence=evidence[:LONGEST_REASON_CHARS] if is_quoted else "",
         source=JudgedBy.LLM,
         certainty=0.0 if outcome is VerdictOutcome.UNKNOWN else LLM_CERTAINTY,
     )
