@@ -21,7 +21,6 @@ from reasoningbank.core.learning import Acted
 
 Agent = Callable[[str, str], "Acted | str | Awaitable[Acted | str]"]
 """`agent(task, advice)`: does the task, going by the advice if it is any good; gives back the answer or an `Acted`."""
-LOOK_EVERY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +59,11 @@ class _Call:
         value = self._agent(*self._arguments)
         if inspect.isawaitable(value):
             value = asyncio.run(self._await(value))
-        return _as_acted(value)
+        if isinstance(value, Acted):
+            return value
+        if isinstance(value, str):
+            return Acted(answer=value)
+        raise InvalidInput(f"An agent gives back its answer as text, or an Acted, not {type(value).__name__}.")
 
     async def _await(self, awaitable: Awaitable[Any]) -> Any:
         with self._lock:
@@ -118,7 +121,7 @@ def call_all(
                 late = [call for call in running.values() if time.monotonic() - call.began > timeout_s]
                 _call_off(late, f"It took longer than {timeout_s:g} s.")
             try:
-                place = ends.get(timeout=LOOK_EVERY_S)
+                place = ends.get(timeout=0.05)
             except Empty:
                 continue
             results[place] = running.pop(place).result or Called(acted=None)
@@ -140,11 +143,3 @@ def call(agent: Agent, task: str, advice: str, *, timeout_s: float | None = None
 def _call_off(calls: Any, why: str) -> None:
     for entry in list(calls):
         entry.call_off(why)
-
-
-def _as_acted(value: object) -> Acted:
-    if isinstance(value, Acted):
-        return value
-    if isinstance(value, str):
-        return Acted(answer=value)
-    raise InvalidInput(f"An agent gives back its answer as text, or an Acted, not {type(value).__name__}.")

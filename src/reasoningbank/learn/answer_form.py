@@ -99,7 +99,9 @@ def _items_of_text(text: str) -> tuple[list[Item], list[str]]:
     heads = list(_HEAD.finditer(text))
     ends = [*(head.start() for head in heads[1:]), len(text)]
     blocks = [(head[2].strip(), text[head.end() : end]) for head, end in zip(heads, ends, strict=False)]
-    blocks = blocks or [("", block) for block in _blocks_by_title(text)]
+    if not blocks:
+        starts = [match.start() for match in _mark_of(("title",)).finditer(text)]
+        blocks = [("", text[start:end]) for start, end in zip(starts, [*starts[1:], len(text)], strict=False)]
     items: list[Item] = []
     problems: list[str] = []
     for number, (title, block) in enumerate(blocks, 1):
@@ -110,11 +112,6 @@ def _items_of_text(text: str) -> tuple[list[Item], list[str]]:
             items.append(fields)
         problems += [f"Memory {number}: {problem}" for problem in wrong]
     return items, problems
-
-
-def _blocks_by_title(text: str) -> list[str]:
-    starts = [match.start() for match in _mark_of(("title",)).finditer(text)]
-    return [text[begin:end] for begin, end in zip(starts, [*starts[1:], len(text)], strict=False)]
 
 
 def _fields(block: str) -> tuple[Item, list[str]]:
@@ -130,13 +127,10 @@ def _fields(block: str) -> tuple[Item, list[str]]:
         if name in fields:
             wrong.append(f"its {name.lower()} is there twice.")
         fields[name] = _cleaned(name, block[match.end() : end])
-    if marks and marks[-1][1] == "Content" and "Outcome" not in fields and not _is_finished(fields["Content"]):
+    is_cut_off = bool(fields.get("Content")) and fields["Content"][-1] not in ".!?)]}`\"'”’。！？…:;>"
+    if marks and marks[-1][1] == "Content" and "Outcome" not in fields and is_cut_off:
         wrong.append("its content breaks off.")
     return fields, wrong
-
-
-def _is_finished(text: str) -> bool:
-    return text[-1:] in tuple(".!?)]}`\"'”’。！？…:;>") or not text
 
 
 def _marks(block: str, names: Mapping[str, str]) -> Iterator[tuple[re.Match[str], str]]:

@@ -34,7 +34,6 @@ _OUTCOMES = {
     **dict.fromkeys(("success", "successful", "succeeded", "successes"), Outcome.SUCCESS),
     **dict.fromkeys(("failure", "failed", "fail", "failures", "unsuccessful"), Outcome.FAILURE),
 }
-_MOST_OUTCOME_WORDS = 3
 _PLACEHOLDER = re.compile(r"\A<[^<>]*>\Z")
 _FENCE = re.compile(r"(?m)^<<<\w+ \w+$|^\w+ \w+>>>$")
 FEWEST_SHARED_WORDS = 2
@@ -58,7 +57,14 @@ def parse(text: str, *, finding: VerdictOutcome, most: int, grounds: Iterable[st
         return Answer(problems=("It is empty.",))
     items, problems = items_in(body)
     if not items:
-        return Answer() if _says_nothing(body) else Answer(problems=(*problems, _unreadable(body)))
+        values = json_in(without_fences(body))
+        is_empty_list = len(values) == 1 and (
+            values[0] == [] or (isinstance(values[0], dict) and list(values[0].values()) == [[]])
+        )
+        # That there is nothing to learn, in the word that was asked for or as an empty list.
+        if NOTHING in body or is_empty_list:
+            return Answer()
+        return Answer(problems=(*problems, _unreadable(body)))
     if len(items) > most:
         amount = counted(len(items), "memory", "memories")
         problems.append(f"There are {amount}; at most {most} are wanted. Keep the best.")
@@ -84,14 +90,6 @@ def _comes_from(lesson: Lesson, ground_terms: frozenset[str]) -> bool:
 
 def _telling_terms(text: str) -> frozenset[str]:
     return frozenset(term for term in terms(text) if len(term) > 2 and stem(term) not in _SAYS_LITTLE)
-
-
-def _says_nothing(body: str) -> bool:
-    """True if an answer says that there is nothing to learn, in the word that was asked for or as an empty list."""
-    if NOTHING in body:
-        return True
-    values = json_in(without_fences(body))
-    return len(values) == 1 and (values[0] == [] or (isinstance(values[0], dict) and list(values[0].values()) == [[]]))
 
 
 def _unreadable(body: str) -> str:
@@ -130,7 +128,8 @@ def _outcome(text: str, finding: VerdictOutcome) -> Outcome | None:
         return None if finding is VerdictOutcome.UNKNOWN else Outcome(finding.value)
     words = re.findall(r"[a-z]+", text.lower())
     outcomes = {_OUTCOMES[word] for word in words if word in _OUTCOMES}
-    return outcomes.pop() if len(outcomes) == 1 and len(words) <= _MOST_OUTCOME_WORDS else None
+    # More words than three are a sentence, which may say anything.
+    return outcomes.pop() if len(outcomes) == 1 and len(words) <= 3 else None
 
 
 def problems_of(lesson: Lesson) -> list[str]:

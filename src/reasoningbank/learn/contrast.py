@@ -67,8 +67,17 @@ class Contrasting:
 
 
 def difference(episodes: Sequence[tuple[Episode, Verdict]]) -> Lesson | None:
-    good = [_actions_that_worked(episode) for episode, verdict in episodes if verdict.outcome is VerdictOutcome.SUCCESS]
-    bad = [_actions_tried(episode) for episode, verdict in episodes if verdict.outcome is VerdictOutcome.FAILURE]
+    good = [
+        # Of a good run only what worked made it good.
+        _kinds_of(episode, [step for step in episode.steps if step.action.strip() and not is_failure(step)])
+        for episode, verdict in episodes
+        if verdict.outcome is VerdictOutcome.SUCCESS
+    ]
+    bad = [
+        _kinds_of(episode, [step for step in episode.steps if step.action.strip()])
+        for episode, verdict in episodes
+        if verdict.outcome is VerdictOutcome.FAILURE
+    ]
     if not good or not bad:
         return None
     bad_actions = {action for actions in bad for action in actions}
@@ -77,7 +86,8 @@ def difference(episodes: Sequence[tuple[Episode, Verdict]]) -> Lesson | None:
     if not only_good:
         return None
     deeds = "; ".join(only_good[:MOST_NAMED])
-    instead = [action for action in _common(bad) if action not in {a for actions in good for a in actions}]
+    good_actions = {action for actions in good for action in actions}
+    instead = [action for action in bad[0] if all(action in run for run in bad) and action not in good_actions]
     content = f"Runs that succeeded all did: {deeds}."
     if instead:
         content += f" Runs that failed did instead: {'; '.join(instead[:MOST_NAMED])}."
@@ -95,21 +105,9 @@ def difference(episodes: Sequence[tuple[Episode, Verdict]]) -> Lesson | None:
     )
 
 
-def _actions_that_worked(episode: Episode) -> dict[str, None]:
-    return _kinds_of(episode, [step for step in episode.steps if step.action.strip() and not is_failure(step)])
-
-
-def _actions_tried(episode: Episode) -> dict[str, None]:
-    return _kinds_of(episode, [step for step in episode.steps if step.action.strip()])
-
-
 def _kinds_of(episode: Episode, steps: Sequence[EpisodeStep]) -> dict[str, None]:
     case_words = values_in(episode.task).union(*(values_in(step.result) for step in episode.steps))
     return dict.fromkeys(_kind(step.action, case_words) for step in plain_steps(steps))
-
-
-def _common(runs: Sequence[dict[str, None]]) -> list[str]:
-    return [action for action in runs[0] if all(action in run for run in runs)]
 
 
 def _kind(action: str, case_words: frozenset[str]) -> str:

@@ -18,6 +18,7 @@ _SPOKEN = ("reward", "origin", "messages")
 
 def episode_of(trajectory: Trajectory, steps: Sequence[Step]) -> Episode:
     metadata = trajectory.metadata
+    messages = metadata.get("messages")
     return Episode(
         task=trajectory.task,
         namespace=trajectory.namespace,
@@ -25,7 +26,7 @@ def episode_of(trajectory: Trajectory, steps: Sequence[Step]) -> Episode:
         agent=trajectory.agent,
         outcome=trajectory.outcome if trajectory.outcome in ("success", "failure") else None,
         reward=fraction(metadata.get("reward")),
-        messages=_messages(metadata.get("messages")),
+        messages=tuple(item for item in messages if isinstance(item, Mapping)) if isinstance(messages, list) else (),
         metadata={name: value for name, value in metadata.items() if name not in _SPOKEN},
         source=trajectory.id,
         origin=origin_of_session(trajectory),
@@ -72,7 +73,3 @@ def _step(step: Step) -> EpisodeStep:
     ok = step.metadata.get("ok")
     rest = {name: value for name, value in step.metadata.items() if name != "ok"}
     return EpisodeStep(action=step.action, result=step.result, ok=ok if isinstance(ok, bool) else None, metadata=rest)
-
-
-def _messages(value: object) -> tuple[Mapping[str, Any], ...]:
-    return tuple(item for item in value if isinstance(item, Mapping)) if isinstance(value, list) else ()

@@ -55,7 +55,8 @@ class MeteredLLM(BudgetedLLM):
             raise LLMUnavailable(
                 f"The budget of {self._tokens_per_day:,} tokens a day is spent ({used:,} used or under way, {tokens:,} "
                 "wanted). It is renewed at midnight UTC; REASONINGBANK_LLM_TOKENS_PER_DAY raises it.",
-                retry_after_s=_until_tomorrow_s(self._context),
+                # Until midnight UTC.
+                retry_after_s=86_400.0 - self._context.clock() % 86_400.0,
             )
         aside = [row for row in rows if _owner_of(row) is not None]
         own = next((row for row in aside if _owner_of(row) == owner), None)
@@ -132,7 +133,3 @@ def _held(row: Spending) -> bool:
 
 def today(context: BankContext) -> str:
     return datetime.fromtimestamp(context.clock(), UTC).strftime("%Y-%m-%d")
-
-
-def _until_tomorrow_s(context: BankContext) -> float:
-    return 86_400.0 - context.clock() % 86_400.0

@@ -45,7 +45,6 @@ REPEATED_TOKENS = 400
 of.
 """
 CUT_OFF = "It was cut off. Be briefer: one memory, without tags."
-LONGEST_EVIDENCE_CHARS = 300
 
 
 class KnownByWords:
@@ -197,4 +196,4 @@ def evidence_for(lesson: Lesson, episodes: Sequence[tuple[Episode, Verdict]], sc
             if overlap > best:
                 report = quote(message(step.result), step.action) if step.result else ""
                 best, text = overlap, f"{step.action[:1000]}{report and f' => {report}'}"
-    return scrub(text)[:LONGEST_EVIDENCE_CHARS]
+    return scrub(text)[:300]

@@ -113,9 +113,11 @@ def sequential(
         if cancel is not None and cancel.is_set():
             error = "It was called off."
             break
-        [result] = call_all(
-            agent, [(_prompt(task, rounds, number), start.advice)], at_once=1, timeout_s=timeout_s, cancel=cancel
-        )
+        question = task
+        if rounds:
+            check = prompt("refine" if number == 1 else "again").text.replace("{answer}", rounds[-1].answer)
+            question = f"{task}\n\n{check}"
+        [result] = call_all(agent, [(question, start.advice)], at_once=1, timeout_s=timeout_s, cancel=cancel)
         if result.acted is None:
             error = result.error
             break
@@ -142,13 +144,6 @@ def _end(bank: Teachable, start: Begun, result: Called, *, distil: bool = False)
         return Rollout(session=start.trajectory.id, acted=None, verdict=unknown, error=result.error), None
     end = finish(bank, start, result.acted, distil=distil)
     return Rollout(session=start.trajectory.id, acted=result.acted, verdict=end.verdict), end
-
-
-def _prompt(task: str, rounds: Sequence[Acted], number: int) -> str:
-    if not rounds:
-        return task
-    check = prompt("refine" if number == 1 else "again").text.replace("{answer}", rounds[-1].answer)
-    return f"{task}\n\n{check}"
 
 
 def _join_rounds(task: str, rounds: Sequence[Acted]) -> Acted | None:

@@ -42,7 +42,6 @@ FIRST_WAIT_S = 30.0
 LONGEST_WAIT_S = 3600.0
 AT_ONCE = 0.0
 """A due time that every clock has passed."""
-LONGEST_ERROR_CHARS = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +237,7 @@ def put_off(context: BankContext, claim: Claimed, reason: str, wait_s: float) ->
 
 def _scrub_error(context: BankContext, error: str) -> str:
     # A plugin's error may quote what it was given.
-    return context.scrubber.scrub(error).text[:LONGEST_ERROR_CHARS]
+    return context.scrubber.scrub(error).text[:2_000]
 
 
 def waiting_s(attempts: int, rng: Random) -> float:

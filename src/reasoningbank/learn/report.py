@@ -13,12 +13,10 @@ from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.task_kind import type_in
 from reasoningbank.core.types import Memory, Remembered, Trajectory
 from reasoningbank.core.uplift import KindRate, Tally, Trial, Uplift, uplift_by_comparison, uplift_by_holdout
-from reasoningbank.ports import Reader
 
 MOST_LINES = 1_000
 MOST_LOOKED_AT = 20_000
 """Memories, the newest first: a report over more than that tells of these."""
-MOST_KINDS = 12
 SHOWN_IN_VAIN = 20
 """Shown so often without ever having been used or praised, a memory is dead weight."""
 UNSEEN_DAYS = 90.0
@@ -26,7 +24,6 @@ UNSEEN_DAYS = 90.0
 UPLIFT_OF_USE = 0.1
 """With so much more success where it was shown, a memory is no dead weight, whatever is said of it."""
 _DAY_S = 86_400.0
-_LONGEST_EXAMPLE_CHARS = 200
 _NOTHING = Tally()
 
 
@@ -111,12 +108,18 @@ def report(context: BankContext, *, namespace: str | None = None, since: float |
             )
             for memory in context.weigh_memories(reader, list(memories.values()))
         }
-        kinds = _name_kinds(context, reader, rates[:MOST_KINDS])
+        # The most frequent kinds.
+        top_rates = rates[:12]
+        examples = reader.get(Trajectory, [rate.example for rate in top_rates]) if top_rates else {}
+        kinds = tuple(
+            Kind(name=_name(context, rate, examples), sessions=rate.sessions, succeeded=rate.succeeded)
+            for rate in top_rates
+        )
     here = [tallies[memory_id] for memory_id in made_at if memory_id in tallies]
     return Report(
         lines=tuple(lines[memory_id] for memory_id in active),
         dead=tuple(lines[memory_id] for memory_id in idle[:limit]),
-        kinds=tuple(kinds),
+        kinds=kinds,
         memories=len(made_at),
         shown=sum(tally.shown for tally in here),
         used=sum(tally.used for tally in here),
@@ -157,16 +160,9 @@ def _dead(tally: Tally | None, uplifts: _Uplifts, memory_id: str, *, there_since
     return "" if uplift is not None and (uplift.low > 0.0 or uplift.value >= UPLIFT_OF_USE) else why
 
 
-def _name_kinds(context: BankContext, reader: Reader, kinds: Sequence[KindRate]) -> list[Kind]:
-    examples: Mapping[str, Trajectory] = reader.get(Trajectory, [kind.example for kind in kinds]) if kinds else {}
-    return [
-        Kind(name=_name(context, kind, examples), sessions=kind.sessions, succeeded=kind.succeeded) for kind in kinds
-    ]
-
-
 def _name(context: BankContext, kind: KindRate, examples: Mapping[str, Trajectory]) -> str:
     type_name = type_in(kind.kind)
     if type_name is not None:
         return type_name
     example = examples.get(kind.example)
-    return context.scrub_for_output(example).task[:_LONGEST_EXAMPLE_CHARS] if example is not None else "other tasks"
+    return context.scrub_for_output(example).task[:200] if example is not None else "other tasks"

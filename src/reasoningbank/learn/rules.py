@@ -30,8 +30,6 @@ _LOOKING_CALL = re.compile(
     r"(?:get|find|list|search|read|fetch|look|view|show|check|query|describe|count|calculate|compute|think)(?![a-z])"
 )
 _ASKS_WHY = re.compile(r"(?i)\b(?:why|reproduce|diagnos\w+|investigate|find out|root cause)\b")
-_WORDS_OF_A_CALL = 4
-_LAST_WORDS_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +46,11 @@ def judge(episode: Episode) -> Verdict:
         return proof
     # To see something fail may be just what was asked for.
     bad_end = None if _ASKS_WHY.search(ends_of(episode.task)) else _failed_end(episode.steps)
-    signs = [sign for sign in (bad_end, _standing_still(episode.steps)) if sign is not None]
+    signs = [bad_end] if bad_end is not None else []
+    latest = [step for step in episode.steps if step.action.strip()][-STANDING_STILL_STEPS:]
+    if len(latest) == STANDING_STILL_STEPS and len({(step.action, step.result) for step in latest}) == 1:
+        evidence = latest[0].action[:QUOTE_CHARS]
+        signs.append(Sign(reason="It did the same again and got the same.", evidence=evidence))
     if not signs:
         return Verdict(
             outcome=VerdictOutcome.UNKNOWN, reason="Nothing in the trace says how it went.", source=JudgedBy.RULES
@@ -95,16 +97,10 @@ def _may_be_refused_rightly(actions: Sequence[EpisodeStep]) -> bool:
     )
 
 
-def _standing_still(steps: Sequence[EpisodeStep]) -> Sign | None:
-    latest = [step for step in steps if step.action.strip()][-STANDING_STILL_STEPS:]
-    if len(latest) < STANDING_STILL_STEPS or len({(step.action, step.result) for step in latest}) > 1:
-        return None
-    return Sign(reason="It did the same again and got the same.", evidence=latest[0].action[:QUOTE_CHARS])
-
-
 def _is_spoken(step: EpisodeStep) -> bool:
     """True if an action was to say something: a sentence, and not a call or a command."""
     if step.action.startswith(ANSWER):
         return True
-    words = step.action[-_LAST_WORDS_CHARS:].rstrip().rstrip("\"')").split()
-    return step.ok is None and len(words) > _WORDS_OF_A_CALL and words[-1].endswith((".", "!", "?"))
+    words = step.action[-200:].rstrip().rstrip("\"')").split()
+    # So few words may be a call or a command.
+    return step.ok is None and len(words) > 4 and words[-1].endswith((".", "!", "?"))

@@ -24,8 +24,6 @@ SOURCE = "git"
 _GIT = re.compile(r"\bgit\b")
 _COMMITTED = re.compile(r"(?m)^\[[^\]\r\n]{1,250}? ([0-9a-f]{7,40})\] ")
 """`[main 1a2b3c4] subject`, as git says after a commit; also `[main (root-commit) …]` and `[detached HEAD …]`."""
-_LONGEST_RESULT_CHARS = 20_000
-_STEPS_AT_ONCE = 200
 
 
 class Fate(StrEnum):
@@ -50,7 +48,7 @@ def commits_in(steps: Iterable[Step]) -> tuple[str, ...]:
     commits: dict[str, None] = {}
     for step in steps:
         if _GIT.search(step.action) and step.metadata.get("ok") is not False:
-            commits.update(dict.fromkeys(_COMMITTED.findall(step.result[:_LONGEST_RESULT_CHARS])))
+            commits.update(dict.fromkeys(_COMMITTED.findall(step.result[:20_000])))
     return tuple(commits)
 
 
@@ -59,7 +57,7 @@ def committing_sessions(context: BankContext, namespace: str) -> Iterator[tuple[
     after: str | None = None
     while True:
         with context.store.read(context.tenant) as reader:
-            page = reader.select(Trajectory, {"namespace": namespace}, after=after, limit=_STEPS_AT_ONCE)
+            page = reader.select(Trajectory, {"namespace": namespace}, after=after, limit=200)
             steps = reader.select(Step, {"trajectory_id": [trajectory.id for trajectory in page]}) if page else []
         if not page:
             return

@@ -36,7 +36,6 @@ INITIAL_CONFIDENCE: Mapping[Outcome, float] = {
     Outcome.FAILURE: INITIAL_DISTILLED_FAILURE,
 }
 """Initial confidence of what was learned from a session that was judged, where the settings say nothing else."""
-_TIME_LETTERS = 10
 OFFLINE = "offline"
 """The name of the distiller that goes by rules."""
 _ACTION = pattern(r"`([^`\n]+)`")
@@ -84,7 +83,9 @@ def _keep(context: BankContext, writer: Writer, lecture: LessonSource, number: i
     lesson = lecture.distiller.settle(writer, namespace, draft)
     if lesson is None:
         return None
-    key, there = _place_of(writer, lecture, namespace, lesson.key or _key_of_words(lesson))
+    words = " ".join(f"{lesson.outcome} {lesson.title} {lesson.content}".casefold().split())
+    digest = blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    key, there = _place_of(writer, lecture, namespace, lesson.key or f"lesson:{digest}")
     if not there:
         new_memory = _memory(
             context, lecture, lesson, namespace=namespace, key=key, identity=f"{lecture.job_id}/{number}"
@@ -142,7 +143,11 @@ def _is_ours(writer: Writer, lecture: LessonSource, memory: Memory) -> bool:
 def _memory(
     context: BankContext, lecture: LessonSource, lesson: Lesson, *, namespace: str, key: str | None, identity: str
 ) -> Memory:
-    is_judged = lecture.verdict.outcome is not VerdictOutcome.UNKNOWN
+    settings = context.settings.confidence
+    initial_confidence = settings.initial_stored
+    if lecture.verdict.outcome is not VerdictOutcome.UNKNOWN:
+        is_success = lesson.outcome is Outcome.SUCCESS
+        initial_confidence = settings.initial_success if is_success else settings.initial_failure
     draft = Draft(
         title=lesson.title,
         description=lesson.description,
@@ -155,30 +160,19 @@ def _memory(
         parents=lecture.parents,
         source=lecture.episode.source,
         metadata=_provenance(lecture, lesson),
-        initial_confidence=_initial(context, lesson.outcome)
-        if is_judged
-        else context.settings.confidence.initial_stored,
+        initial_confidence=initial_confidence,
     )
+    # The same for the same lesson of a job, and in the order of the jobs: it begins with the time in the job's own id.
+    time = lecture.job_id.partition("_")[2][:10]
     memory = memory_from(
         draft,
-        memory_id=_id_of(lecture.job_id, identity),
+        memory_id=f"mem_{time}{derived_id('', identity)[1 + len(time) :]}",
         tenant=context.tenant,
         namespace=namespace,
-        initial_confidence=context.settings.confidence.initial_stored,
+        initial_confidence=settings.initial_stored,
         now=context.clock(),
     )
     return replace(memory, origin=lecture.episode.origin)
-
-
-def _initial(context: BankContext, outcome: Outcome) -> float:
-    settings = context.settings.confidence
-    return settings.initial_success if outcome is Outcome.SUCCESS else settings.initial_failure
-
-
-def _id_of(job_id: str, identity: str) -> str:
-    """The same for the same lesson of a job, and in the order of the jobs: it begins with the job's own time."""
-    time = job_id.partition("_")[2][:_TIME_LETTERS]
-    return f"mem_{time}{derived_id('', identity)[1 + len(time) :]}"
 
 
 def _provenance(lecture: LessonSource, lesson: Lesson) -> dict[str, Any]:
@@ -228,8 +222,3 @@ def _seen_again(context: BankContext, lecture: LessonSource, memory: Memory) -> 
         at=context.clock(),
         advice_id=memory.advice_id,
     )
-
-
-def _key_of_words(lesson: Lesson) -> str:
-    words = " ".join(f"{lesson.outcome} {lesson.title} {lesson.content}".casefold().split())
-    return f"lesson:{blake2b(words.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"

@@ -16,8 +16,6 @@ from reasoningbank.core.wording import counted
 TRACE_TOKENS = 6_000
 LONGEST_STEP_SHARE = 0.25
 """No single step may take more than this share of the budget, so that one huge output does not push out the rest."""
-_REACH_CHARS_PER_TOKEN = 16
-_LEAST_REACH_CHARS = 20_000
 _SCRUB_NOTHING: Callable[[str], str] = str
 
 
@@ -38,7 +36,7 @@ def trace_of(episode: Episode, *, tokens: int = TRACE_TOKENS, scrub: Callable[[s
 
 def _near_ends(text: str, share: int) -> str:
     """Far more of both ends than will be shown, so that what this cut may have torn is cut away with the middle."""
-    reach = max(_LEAST_REACH_CHARS, share * _REACH_CHARS_PER_TOKEN)
+    reach = max(20_000, share * 16)
     return text if len(text) <= 2 * reach else f"{text[:reach]}\n{text[-reach:]}"
 
 

@@ -36,8 +36,6 @@ POLL_S = 1.0
 IDLE_EVERY_S = 3600.0
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 300.0
-MOST_REMEMBERED = 10_000
-STOPPED = "The worker was stopped."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +252,7 @@ class Crew:
         self._proven |= result.end is End.DONE
         if self._shift.watch:
             # Whoever watches for months need not remember every job of them.
-            del self.attempts[:-MOST_REMEMBERED]
+            del self.attempts[:-10_000]
         if result.end is End.PUT_OFF:
             # Those that were under way when it began all report it; only what was tried after a pause doubles it.
             if self._monotonic() >= self._resume_at:
@@ -280,7 +278,7 @@ class Crew:
         """Give back what is not done. An answer that comes later finds its lease gone and is dropped."""
         for item in self._hands.values():
             try:
-                queue.put_off(self._context, item, STOPPED, 0.0)
+                queue.put_off(self._context, item, "The worker was stopped.", 0.0)
             except LeaseLost:
                 continue
             except BankError:

@@ -31,9 +31,6 @@ from reasoningbank.learn.offline.trouble import goal_of, trouble_of
 from reasoningbank.learn.offline.words import called_tool, clip_line, describe_action, digest
 
 FURTHEST_STEPS = 30
-MOST_EDITS = 6
-MOST_CHANGES = 2
-_LONGEST_ACTION_CHARS = 120
 _ABOUT_A_BUG = pattern(
     r"(?i)\bassert|expected\b.{0,80}\b(?:got|but was|received|actual|to be)|\bexpect\(|syntax ?error"
     r"|unexpected token|indentation"
@@ -168,7 +165,7 @@ def _read(failure: int, error: str, edits: Sequence[EditedLines]) -> CodeFix | s
     if not changes:
         only = edits[0] if len(edits) == 1 and (is_config(edits[0]) or is_test_support(edits[0])) else None
         changes = list(changes_about(only, ())) if only else []
-    if not changes or len(changes) > MOST_CHANGES:
+    if not changes or len(changes) > 2:
         return "what was changed is too much to tell in a line" if changes else _NOT_ABOUT_IT
     about = tuple(name for name in names if any(change.names(name) for change in changes)) or names[:1]
     return CodeFix(failure=failure, said=error, kind=kind(error), names=about, changes=tuple(changes))
@@ -182,7 +179,7 @@ def _why_not(error: str, edits: Sequence[EditedLines]) -> str:
         return "a bug that was mended once"
     if _MISSES_A_PACKAGE.search(error) and any(map(is_manifest, edits)):
         return "what was missing is among the project's dependencies now"
-    return f"{len(edits)} edits: which of them mended it cannot be told" if len(edits) > MOST_EDITS else ""
+    return f"{len(edits)} edits: which of them mended it cannot be told" if len(edits) > 6 else ""
 
 
 def names_in(error: str) -> tuple[str, ...]:
@@ -197,7 +194,7 @@ def lesson_of(fix: CodeFix, steps: Sequence[EpisodeStep], task: str = "") -> Les
     failing = steps[fix.failure]
     report = quote_output(fix.said, failing.action)
     change = "; ".join(change.text for change in fix.changes)
-    action = describe_action(failing.action, _LONGEST_ACTION_CHARS)
+    action = describe_action(failing.action, 120)
     trouble = trouble_of(
         failing.action, fix.said, change=change, goal=goal_of(failing, task), names=fix.names, is_at_fault=False
     )

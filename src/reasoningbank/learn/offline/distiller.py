@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reasoningbank.core.frozen import replace
+from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.learning import (
     MOST_CONTRAST_LESSONS,
     MOST_LESSONS,
     SOLVED,
     Episode,
+    EpisodeStep,
     LeftOut,
     Lesson,
     Verdict,
@@ -27,11 +28,13 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.offline import facts, failure_kind, fixes, solved, warnings
+from reasoningbank.learn.offline import code_fixes, facts, failure_kind, fixes, remedies, solved, warnings
+from reasoningbank.learn.offline.code_fixes import CodeFix
 from reasoningbank.learn.offline.edits import edits_in
 from reasoningbank.learn.offline.failure_kind import is_failure, message
-from reasoningbank.learn.offline.mending import find_mendings
+from reasoningbank.learn.offline.fixes import Fix
 from reasoningbank.learn.offline.places import read
+from reasoningbank.learn.offline.remedies import Remedy
 from reasoningbank.learn.offline.spelling import plain_steps
 from reasoningbank.learn.offline.survey import survey
 from reasoningbank.learn.offline.words import all_words, called_tool
@@ -105,3 +108,48 @@ def _names(fact: Lesson | None) -> frozenset[str]:
         return frozenset()
     things = read(fact.content).things
     return frozenset(word for name, parts in things.items() for text in (name, *parts) for word in all_words(text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mendings:
+    lessons: tuple[Lesson, ...]
+    kinds: frozenset[str]
+    """Kinds of the failures that the lessons tell of."""
+    left_out: tuple[LeftOut, ...]
+
+
+def find_mendings(steps: Sequence[EpisodeStep], names: frozenset[str], task: str) -> Mendings:
+    """Lessons about failures that were mended, and why others teach nothing.
+
+    A failure that a fix tells of is not told again by a remedy, nor one of these by a fix in the code. `names` are
+    those that the session found out by looking.
+    """
+    lessons: list[Lesson] = []
+    failures: set[int] = set()
+    kinds: set[str] = set()
+    reasons: dict[str, LeftOut] = {}
+    candidates: list[Fix | Remedy | CodeFix | LeftOut] = [
+        *fixes.find_fixes(steps, names),
+        *remedies.find_remedies(steps),
+        *code_fixes.find_code_fixes(steps),
+    ]
+    for candidate in candidates:
+        if isinstance(candidate, LeftOut):
+            reasons.setdefault(f"{candidate.what} {candidate.why}", candidate)
+            continue
+        if candidate.failure in failures:
+            continue
+        failures.add(candidate.failure)
+        kinds.add(candidate.kind)
+        lessons.append(_lesson_of(candidate, steps, task))
+    return Mendings(lessons=tuple(lessons), kinds=frozenset(kinds), left_out=tuple(reasons.values())[:8])
+
+
+def _lesson_of(mending: Fix | Remedy | CodeFix, steps: Sequence[EpisodeStep], task: str) -> Lesson:
+    if isinstance(mending, Fix):
+        return fixes.lesson_of(mending, steps, task)
+    return (
+        remedies.lesson_of(mending, steps, task)
+        if isinstance(mending, Remedy)
+        else code_fixes.lesson_of(mending, steps, task)
+    )

@@ -63,7 +63,11 @@ def edits_in(step: EpisodeStep) -> tuple[EditedLines, ...]:
 def _read(action: str) -> Iterator[EditedLines]:
     start = action.find("*** Begin Patch")
     if start >= 0:
-        yield from _of_patch(_unescaped(action[start:]))
+        patch = action[start:]
+        if "\\n" in patch and "\n" not in patch:
+            # Handed over as the text of a string.
+            patch = patch.encode("utf-8", "replace").decode("unicode_escape", "replace")
+        yield from _of_patch(patch)
         return
     match = _EDITOR_LINE.fullmatch(action)
     if match:
@@ -75,14 +79,6 @@ def _read(action: str) -> Iterator[EditedLines]:
         return
     for _, _, old, new, path in _SED.findall(action):
         yield EditedLines(path=path, removed=(old,), added=(new,))
-
-
-def _unescaped(text: str) -> str:
-    return (
-        text.encode("utf-8", "replace").decode("unicode_escape", "replace")
-        if "\\n" in text and "\n" not in text
-        else text
-    )
 
 
 def _of_call(tool: str, values: Mapping[str, object]) -> Iterator[EditedLines]:

@@ -22,7 +22,6 @@ NO_MESSAGE = "no message"
 
 _COLOURS = pattern(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
 _SPACE = pattern("[\\s\x00-\x1f\x7f\ud800-\udfff]+")
-_TRACEBACK = "Traceback (most recent call last)"
 
 _TIMES = pattern(
     r"(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d[\d.,]*(?:Z|[+-]\d\d:?\d\d)?\]?"
@@ -139,7 +138,10 @@ def error_line(output: str) -> str:
     exception = _raised(output)
     best, text = 0, ""
     for number, (line, is_pytest) in enumerate(lines):
-        rank = 95 if is_pytest and _opens_pytest_error(line) else _rank(line)
+        opens_pytest_error = is_pytest and (
+            _EXCEPTION.match(line) is not None or line.startswith(("assert ", "fixture ", "Failed: ", "recursive "))
+        )
+        rank = 95 if opens_pytest_error else _rank(line)
         if rank > best or (rank == best and line.startswith("Caused by: ")):
             candidate = _with_what_follows(lines, number)
             if candidate:
@@ -192,7 +194,7 @@ def _without_gutters(line: str) -> str:
 
 def _raised(output: str) -> str:
     """The end of the last traceback: the first line after it that is not set in."""
-    _, separator, after = without_colours(ends_of(output)).rpartition(_TRACEBACK)
+    _, separator, after = without_colours(ends_of(output)).rpartition("Traceback (most recent call last)")
     if not separator:
         return ""
     lines = [line for line in after.splitlines()[1:] if line.strip()]
@@ -200,10 +202,6 @@ def _raised(output: str) -> str:
     exception = next((line for line in lines if _EXCEPTION.match(line.strip()) and not line.startswith("    ")), "")
     exception = exception or next((line for line in lines if not line[0].isspace()), lines[-1] if lines else "")
     return _SPACE.sub(" ", exception[:LONGEST_LINE_CHARS]).strip()
-
-
-def _opens_pytest_error(line: str) -> bool:
-    return _EXCEPTION.match(line) is not None or line.startswith(("assert ", "fixture ", "Failed: ", "recursive "))
 
 
 def _rank(line: str) -> int:

@@ -39,7 +39,6 @@ KEY = "place"
 _KEYS_AT_ONCE = 64
 _MOST_PLACES = 1_024
 """Considered in one namespace; beyond, a new account lies beside the others."""
-_MOST_PARTS = 60
 
 
 FEWEST_LISTED = 2
@@ -50,7 +49,7 @@ def fact(survey: Survey) -> Lesson | None:
     """One lesson with everything that the session learned about its place; None when that is a single name."""
     if len(survey.things) < FEWEST_LISTED and not any(survey.things.values()):
         return None
-    things = {name: parts[:_MOST_PARTS] for name, parts in survey.things.items()}
+    things = {name: parts[:60] for name, parts in survey.things.items()}
     place = ListedPlace(things=things, called=survey.place)
     description = clip_line(
         f"Use these names instead of guessing. Told by {'; '.join(survey.ways)}.", LONGEST_LESSON_DESCRIPTION_CHARS

@@ -23,10 +23,7 @@ FIX = "fix"
 LONGEST_LINE_CHARS = 500
 FEW_LINES = 5
 LAST_LINES = 3
-LAST_LINES_WITH_COUNTS = 12
 LONGEST_KNOWN_CHARS = 400
-FEW_WORDS = 3
-LONGEST_PRINTED_CHARS = 140
 SHORTEST_CLAUSE_CHARS = 16
 _CLAUSE_ENDS = pattern(r"[.;!?]\s|\s\(|,\s(?:but|or)\s|: ╰")
 _EXCEPTION_NAME = pattern(r"[\w.]{0,80}?[A-Z][A-Za-z]{2,40}(?:Error|Exception|Configured|Failure|NotFound)\b(?=:)")
@@ -81,7 +78,8 @@ def reads_as_failure(result: str) -> bool:
     verdict = lines if len(lines) <= FEW_LINES else lines[-LAST_LINES:]
     if any(_LINE_SAYS.search(line[:LONGEST_LINE_CHARS]) for line in verdict):
         return True
-    return any(_COUNTS_FAILURES.match(line[:LONGEST_LINE_CHARS]) for line in lines[-LAST_LINES_WITH_COUNTS:])
+    # Counts of failures stand a little before the end.
+    return any(_COUNTS_FAILURES.match(line[:LONGEST_LINE_CHARS]) for line in lines[-12:])
 
 
 def is_telling(error: str, action: str) -> bool:
@@ -90,7 +88,7 @@ def is_telling(error: str, action: str) -> bool:
     """
     if _TELLS_LITTLE.search(error):
         return False
-    return len(error.split()) >= FEW_WORDS or bool(all_words(error) & all_words(action))
+    return len(error.split()) >= 3 or bool(all_words(error) & all_words(action))
 
 
 def message(result: str) -> str:
@@ -104,7 +102,7 @@ def quote_output(error: str, own: str) -> str:
 
     `own` is the action, whose words the program may have repeated.
     """
-    quotation = quote_report(error, own, LONGEST_PRINTED_CHARS)
+    quotation = quote_report(error, own, 140)
     return f"the program's words {quotation}" if quotation else LEFT_OUT
 
 
@@ -112,7 +110,12 @@ def quote_report(error: str, own: str, limit_chars: int) -> str:
     """As much of a message as reads like a report: all of it, its cause, its first clause, or the exception's name."""
     name = _EXCEPTION_NAME.match(error)
     is_suspect = instructs(error) or is_disguised(error)
-    cause = "" if name or is_suspect else _cause_in(error, limit_chars)
+    cause = ""
+    if not name and not is_suspect:
+        # The end of a message that names one cause after the other, as long as there is room for.
+        parts = error.split(": ")
+        ends = (": ".join(parts[at:]) for at in range(1, len(parts)))
+        cause = next((end for end in ends if SHORTEST_CLAUSE_CHARS <= len(end) <= limit_chars), "")
     whole = (quote(cause, own, limit_chars) if len(error) > limit_chars else "") or quote(error, own, limit_chars)
     if whole or is_suspect:
         return whole or (quote(name.group().rpartition(".")[2], own, limit_chars) if name else "")
@@ -123,13 +126,6 @@ def quote_report(error: str, own: str, limit_chars: int) -> str:
         or quote(cause, own, limit_chars)
         or (quote(name.group().rpartition(".")[2], own, limit_chars) if name else "")
     )
-
-
-def _cause_in(error: str, limit_chars: int) -> str:
-    """The end of a message that names one cause after the other, as long as there is room for."""
-    parts = error.split(": ")
-    ends = [": ".join(parts[at:]) for at in range(1, len(parts))]
-    return next((end for end in ends if SHORTEST_CLAUSE_CHARS <= len(end) <= limit_chars), "")
 
 
 def in_room(text: str, limit_chars: int) -> str:

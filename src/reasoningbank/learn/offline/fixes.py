@@ -56,7 +56,6 @@ _LONGEST_ACTION_CHARS = 240
 _LONGEST_COMPARED_CHARS = 2_000
 MOST_COMPARISONS = 50_000
 """Limit on comparisons of a token of one action with the same of another."""
-_LONGEST_LEFT_OUT_CHARS = 100
 _CHANGE = "The change: "
 _RULE = re.compile(
     r"\b(?:should|must|only|required?|needs?|cannot|can't|may not|not allowed|at least|at most)\b", re.IGNORECASE
@@ -102,7 +101,7 @@ def find_fixes(steps: Sequence[EpisodeStep], names: frozenset[str]) -> list[Fix 
         if not why and not is_telling(error, step.action):
             why = "the complaint does not say what is wrong"
         if why:
-            by_kind.setdefault(kind(error), LeftOut(what=clip_line(step.action, _LONGEST_LEFT_OUT_CHARS), why=why))
+            by_kind.setdefault(kind(error), LeftOut(what=clip_line(step.action, 100), why=why))
             continue
         local = bool(quoted_words(step) & all_words(step.action))
         by_kind[kind(error)] = Fix(
@@ -219,7 +218,7 @@ def _change(wrong: str, right: str, error: str, names: frozenset[str]) -> str:
     if uneven and max(len(before), len(after)) <= LONGEST_WHOLE_CHARS and "\n" not in before + after:
         pairs = [(before, after)]
     put_in = [new for _, new in pairs if new]
-    if put_in and all(_are_names(new, names) for new in put_in):
+    if put_in and all((words := all_words(new)) and words <= names for new in put_in):
         return ""
     return "; ".join(_swap(old, new) for old, new in pairs)
 
@@ -250,11 +249,6 @@ def _replacements(wrong: str, right: str) -> Iterator[tuple[str, str]]:
 
 def _span(text: str, tokens: Sequence[re.Match[str]]) -> str:
     return text[tokens[0].start() : tokens[-1].end()] if tokens else ""
-
-
-def _are_names(text: str, names: frozenset[str]) -> bool:
-    words = all_words(text)
-    return bool(words) and words <= names
 
 
 def _changed_arguments(wrong: Mapping[str, object], right: Mapping[str, object], error: str) -> str:

@@ -138,7 +138,11 @@ def _narrowed(old: str, new: str, names: Sequence[str]) -> tuple[str, str]:
     end = 0
     while end < min(len(ours), len(theirs)) - start and ours[-1 - end] == theirs[-1 - end]:
         end += 1
-    while end and _is_open("".join(ours[start : len(ours) - end]) + "".join(theirs[start : len(theirs) - end])):
+    while end:
+        text = "".join(ours[start : len(ours) - end]) + "".join(theirs[start : len(theirs) - end])
+        if all(text.count(opening) <= text.count(closing) for opening, closing in ("()", "[]", "{}")):
+            break
+        # A bracket is opened and not closed again.
         end -= 1
     narrow = "".join(ours[start : len(ours) - end]).strip(), "".join(theirs[start : len(theirs) - end]).strip()
     says = any(_WORD.search(side) for side in narrow) and (
@@ -147,11 +151,6 @@ def _narrowed(old: str, new: str, names: Sequence[str]) -> tuple[str, str]:
     if not says:
         return clip_line(before, LONGEST_SIDE_CHARS), clip_line(after, LONGEST_SIDE_CHARS)
     return clip_line(narrow[0], LONGEST_SIDE_CHARS), clip_line(narrow[1], LONGEST_SIDE_CHARS)
-
-
-def _is_open(text: str) -> bool:
-    """True if a bracket is opened and not closed again."""
-    return any(text.count(opening) > text.count(closing) for opening, closing in ("()", "[]", "{}"))
 
 
 def _has_name(text: str, name: str) -> bool:

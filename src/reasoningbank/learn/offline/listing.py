@@ -21,7 +21,6 @@ FEWEST_SHARE = 0.8
 """Share of the entries of a list that must look like names before it is taken for a list of names."""
 
 
-FEW_LINES = 5
 _ROWS = ("[(", "[[", "[{", "((")
 _NEVER_LAST = (".", ":", ";", "!", "?", ",")
 """No name ends so; a sentence does, and so does the heading of a list."""
@@ -66,7 +65,7 @@ def gives_rows(result: str) -> bool:
     if text[0] in "[({":
         # A driver prints some values (dates, decimals) in words that only it can read.
         return bool(_literal(text)) or text.startswith(_ROWS)
-    return not any(map(is_prose, text.splitlines()[:FEW_LINES]))
+    return not any(map(is_prose, text.splitlines()[:5]))
 
 
 def _literal(text: str) -> Any:
@@ -106,15 +105,20 @@ def _defined_in(value: Any) -> list[Listing]:
 
 
 def _of_object(value: Mapping[Any, Any]) -> list[Listing]:
-    names = [key for key in value if isinstance(key, str) and _can_be_listed(key)][:MOST_NAMES]
+    names = [
+        key
+        for key in value
+        if isinstance(key, str)
+        and 0 < len(key) <= LONGEST_NAME_CHARS
+        and key.isprintable()
+        # What a list of names is written with.
+        and "," not in key
+        and ": " not in key
+    ][:MOST_NAMES]
     if not names:
         return []
     details = {name: _short(value[name]) for name in names if not isinstance(value[name], dict | list)}
     return [Listing(names=tuple(names), fields=True, details={n: d for n, d in details.items() if d})]
-
-
-def _can_be_listed(key: str) -> bool:
-    return 0 < len(key) <= LONGEST_NAME_CHARS and key.isprintable() and "," not in key and ": " not in key
 
 
 def _parse_named_rows(rows: Sequence[tuple[Any, ...]]) -> list[Listing]:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 LONGEST_QUERY_CHARS = 4_000
-MOST_NAMES_IN_A_ROW = 2
 _SIGNS = frozenset("(),*=<>!+-/%|&.")
 _QUERY = re.compile(r"\s*SELECT\b", re.IGNORECASE)
 _TOKEN = re.compile(
@@ -88,7 +87,7 @@ def _rambles(tokens: Sequence[tuple[str, str]]) -> bool:
     run = 0
     for kind, text in tokens:
         run = run + 1 if kind == "name" and text.casefold() not in _RESERVED else 0
-        if run > MOST_NAMES_IN_A_ROW or (kind == "sign" and text not in _SIGNS):
+        if run > 2 or (kind == "sign" and text not in _SIGNS):
             return True
     return False
 
@@ -146,13 +145,12 @@ def _take(scope: _Scope, text: str, last: tuple[str, str], after: tuple[str, str
         scope.part = "tables"
     elif is_alias:
         scope.made.add(word)
-    elif after[1] != "(" and after[0] != "value" and parts[-1] != "*" and not _is_unit(word, before, after[1]):
+    elif after[1] != "(" and after[0] != "value" and parts[-1] != "*":
+        # What a function counts in is no column: `EXTRACT(YEAR FROM …)`, `TIMESTAMPDIFF(DAY, …)`.
+        is_unit = word in _UNITS and before == "(" and after[1].casefold() in ("from", ",")
+        if is_unit or before == "using":
+            return
         scope.columns.append((parts[-2].casefold() if len(parts) > 1 else "", parts[-1]))
-
-
-def _is_unit(word: str, before: str, after: str) -> bool:
-    """True if it may be what a function counts in, and no column: `EXTRACT(YEAR FROM …)`, `TIMESTAMPDIFF(DAY, …)`."""
-    return before == "using" or (word in _UNITS and before == "(" and after.casefold() in ("from", ","))
 
 
 def _owner(scope: _Scope, before: str) -> str | None:

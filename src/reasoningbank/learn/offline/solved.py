@@ -36,12 +36,8 @@ LONGEST_EARLIER_CHARS = 240
 LONGEST_WRITTEN_CHARS = 160
 """An argument as long as this is a text that somebody wrote: what it changed cannot be told in a line."""
 LONGEST_ANSWER_CHARS = 100
-MOST_BEFORE = 4
-MOST_CALLS = 8
-LONGEST_CALL_CHARS = 400
 LEAST_CERTAIN = 0.7
 _FIRST = "First: "
-_CHECK = "Check: "
 _SENTENCE = re.compile(r"(?:[a-z'’]+,? ){4,}")
 _HANDS_IN = re.compile(r"\s*(?:submit|finish|answer)\b[\s:(\[]*[^\s\])]", re.IGNORECASE)
 _ENDS = re.compile(r"\s*(?:submit|finish|done|exit|quit|stop|end|answered)\W*", re.IGNORECASE)
@@ -62,8 +58,10 @@ def solution(episode: Episode, verdict: Verdict, fact_steps: Collection[int]) ->
     if any(_is_written(steps[number]) for number in before) or _got_past(steps, end):
         return None
     lines = _told_as_calls(steps, [*before, end], episode.task) or _told_as_they_were(steps, before, end)
-    check = _check_of(verdict, steps, end)
-    content = "\n".join([*lines, *([check] if check else [])])
+    checks = [number for number in _proving(verdict, steps) if number != end and not called_tool(steps[number].action)]
+    if checks:
+        lines.append(f"Check: `{clip_line(steps[checks[0]].action, LONGEST_EARLIER_CHARS)}`")
+    content = "\n".join(lines)
     task = _task(episode, steps[end].action)
     return Lesson(
         title=clip_line(task, LONGEST_LESSON_TITLE_CHARS),
@@ -96,7 +94,14 @@ def _solving_step(episode: Episode, verdict: Verdict) -> int | None:
     """
     steps, proving = episode.steps, _proving(verdict, episode.steps)
     numbers = [number for number, step in enumerate(steps) if step.action.strip()]
-    doing = [number for number in numbers if number not in proving and not _ends_only(steps[number].action)]
+    doing = [
+        number
+        for number in numbers
+        if number not in proving
+        and _ENDS.fullmatch(action := steps[number].action) is None
+        # A report instead of an answer.
+        and not (action.startswith(ANSWER) and len(action) > LONGEST_ANSWER_CHARS)
+    ]
     if not doing:
         return None
     if episode.reward == 1.0 and not called_tool(steps[doing[-1]].action):
@@ -125,20 +130,9 @@ def _deeds(flow: Flow, steps: Sequence[EpisodeStep]) -> list[int]:
     ]
 
 
-def _ends_only(action: str) -> bool:
-    """True if an action only ends a run: with a bare word, or with a report instead of an answer."""
-    is_report = action.startswith(ANSWER) and len(action) > LONGEST_ANSWER_CHARS
-    return is_report or _ENDS.fullmatch(action) is not None
-
-
 def _proving(verdict: Verdict, steps: Sequence[EpisodeStep]) -> list[int]:
     proof = verdict.evidence.strip()
     return [number for number, step in enumerate(steps) if proof and proof in step.result][-1:]
-
-
-def _check_of(verdict: Verdict, steps: Sequence[EpisodeStep], end: int) -> str:
-    checks = [number for number in _proving(verdict, steps) if number != end and not called_tool(steps[number].action)]
-    return f"{_CHECK}`{clip_line(steps[checks[0]].action, LONGEST_EARLIER_CHARS)}`" if checks else ""
 
 
 def _before(episode: Episode, end: int, fact_steps: Collection[int]) -> list[int]:
@@ -151,12 +145,12 @@ def _before(episode: Episode, end: int, fact_steps: Collection[int]) -> list[int
     if called_tool(steps[end].action):
         for deed in _deeds(flow, steps[:end]):
             numbers |= {deed, *flow.before(deed, fact_steps)}
-        return sorted(numbers - {end})[-MOST_CALLS:]
+        return sorted(numbers - {end})[-8:]
     if not numbers and (steps[end].action.startswith(ANSWER) or _HANDS_IN.match(steps[end].action)):
         # The answer alone tells nobody how it was found.
         numbers = {number for number in range(end) if steps[number].action.strip() and not is_failure(steps[number])}
         numbers = {max(numbers)} if numbers else numbers
-    return sorted(numbers - {end})[-MOST_BEFORE:]
+    return sorted(numbers - {end})[-4:]
 
 
 def _told_as_calls(steps: Sequence[EpisodeStep], numbers: Sequence[int], task: str) -> list[str]:
@@ -166,7 +160,7 @@ def _told_as_calls(steps: Sequence[EpisodeStep], numbers: Sequence[int], task: s
     for step in steps[: numbers[-1]]:
         case_words |= values_in(step.result)
     ways = dict.fromkeys(general_call(steps[number].action, case_words) for number in numbers)
-    return [" → ".join(f"`{clip_line(way, LONGEST_CALL_CHARS)}`" for way in ways)]
+    return [" → ".join(f"`{clip_line(way, 400)}`" for way in ways)]
 
 
 def _told_as_they_were(steps: Sequence[EpisodeStep], before: Sequence[int], end: int) -> list[str]:

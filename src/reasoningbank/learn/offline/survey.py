@@ -86,13 +86,14 @@ def survey(steps: Sequence[EpisodeStep]) -> Survey | None:
     if not numbers:
         return _of_queries(used, place) if used else None
     things = _with_the_rest(things, wholes, last_used)
+    names = ways[0].listing.names if ways else next(iter(versions.values()))
     return Survey(
         things=_with_used(things, used),
         ways=tuple(dict.fromkeys(describe_action(steps[number].action, LONGEST_WAY_CHARS) for number in numbers))[
             :MOST_WAYS
         ],
         numbers=tuple(numbers),
-        evidence=f"{clip_line(steps[numbers[0]].action, 80)} → {clip_line(_seen_first(ways, versions), 160)}",
+        evidence=f"{clip_line(steps[numbers[0]].action, 80)} → {clip_line(', '.join(names), 160)}",
         place=place,
     )
 
@@ -150,10 +151,6 @@ def _with_used(
     return result
 
 
-def _seen_first(ways: Sequence[_Look], versions: Mapping[int, tuple[str, str]]) -> str:
-    return ", ".join(ways[0].listing.names if ways else next(iter(versions.values())))
-
-
 def _with_the_rest(
     things: dict[str, tuple[str, ...]], wholes: dict[str, tuple[str, ...]], used: Collection[str]
 ) -> dict[str, tuple[str, ...]]:
@@ -177,7 +174,10 @@ def _looks(steps: Sequence[EpisodeStep]) -> list[_Look]:
     return [
         _Look(number=number, action=step.action, listing=listing)
         for number, step in enumerate(islice(steps, MOST_STEPS))
-        if (_is_brief(step.action) or _is_longer(step.action)) and not is_failure(step) and not _is_report(step)
+        # A longer question may be about names all the same, such as what a catalogue says of one table.
+        if (_is_brief(step.action) or (not _WIDE.search(step.action) and not called_tool(step.action)))
+        and not is_failure(step)
+        and not _is_report(step)
         for listing in map(_named_plainly, listings_of(step.result))
         if listing is not None
     ]
@@ -206,11 +206,6 @@ def _is_brief(action: str) -> bool:
     if called_tool(action):
         return True
     return len(_operands(action)) <= MOST_WORDS and not _CONDITION.search(action) and "\n" not in action.strip()
-
-
-def _is_longer(action: str) -> bool:
-    """A longer question that may be about names all the same, such as what a catalogue says of one table."""
-    return not _WIDE.search(action) and not called_tool(action)
 
 
 def _operands(action: str) -> list[str]:

@@ -24,11 +24,6 @@ from reasoningbank.guard.quotes import CLOSING, OPENING
 from reasoningbank.learn.offline.failure_kind import LONGEST_KNOWN_CHARS, quote_report, signature
 from reasoningbank.learn.offline.words import called_tool, clip_line
 
-LONGEST_GOAL_CHARS = 80
-LONGEST_CHANGE_CHARS = 160
-LONGEST_ERROR_CHARS = 100
-MOST_NAMES = 4
-
 
 def trouble_of(
     action: str,
@@ -47,10 +42,10 @@ def trouble_of(
         "signature": signature(error, action),
         "worked": clip_line(working, LONGEST_KNOWN_CHARS),
         "program": called_tool(action) or program_of(action),
-        "goal": clip_line(goal, LONGEST_GOAL_CHARS),
-        "change": clip_line(change.replace("`", ""), LONGEST_CHANGE_CHARS),
-        "error": quote_report(error, action, LONGEST_ERROR_CHARS).removeprefix(OPENING).removesuffix(CLOSING),
-        "names": sorted(names)[:MOST_NAMES],
+        "goal": clip_line(goal, 80),
+        "change": clip_line(change.replace("`", ""), 160),
+        "error": quote_report(error, action, 100).removeprefix(OPENING).removesuffix(CLOSING),
+        "names": sorted(names)[:4],
         "first": clip_line(first, LONGEST_KNOWN_CHARS),
     }
     return {name: value for name, value in fields.items() if value or name in ("action", "signature")}

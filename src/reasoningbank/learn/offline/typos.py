@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 SHORTEST_WORD_CHARS = 3
-SHORT_WORD_CHARS = 5
-"""Up to here one letter may differ, beyond it two."""
 LONGEST_WORD_CHARS = 40
 
 
@@ -19,7 +17,8 @@ def is_typo(wrong: str, right: str) -> bool:
         return False
     if _without_letters(wrong) != _without_letters(right):
         return False
-    return distance(wrong, right) <= (1 if longest <= SHORT_WORD_CHARS else 2)
+    # In a short word one letter may differ, in a longer one two.
+    return distance(wrong, right) <= (1 if longest <= 5 else 2)
 
 
 def are_typos(pairs: Iterable[tuple[str, str]]) -> bool:

@@ -23,7 +23,6 @@ from reasoningbank.learn.offline.trouble import trouble_of
 from reasoningbank.learn.offline.words import all_words, clip_line, describe_action, digest, head, is_talk
 
 WARNING = "warning"
-FEWEST_TIMES = 2
 FURTHEST_STEPS = 12
 """How long after the last failure another way still counts as one round it."""
 SHARED_THINGS = 0.5
@@ -53,7 +52,7 @@ def repeated_failures(
     repeats = [
         Repeated(what=what, kind=sort, numbers=tuple(numbers), instead=instead)
         for (what, sort), numbers in groups.items()
-        if len(numbers) >= FEWEST_TIMES and sort not in kinds_with_fix
+        if len(numbers) >= 2 and sort not in kinds_with_fix
         if is_telling(message(steps[numbers[-1]].result), steps[numbers[-1]].action)
         if (instead := _way_round(numbers[-1], steps)) is not None
     ]

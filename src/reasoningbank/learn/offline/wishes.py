@@ -29,7 +29,6 @@ from reasoningbank.learn.offline.user_sentences import rules_in
 from reasoningbank.learn.offline.words import called_tool, clip_line, digest
 
 PREFERENCE = "preference"
-MOST_MESSAGES = 400
 LONGEST_MESSAGE_CHARS = 20_000
 MOST_WISHES = 12
 """Wishes kept of one task: whoever hands over a whole handbook has a file for it."""
@@ -67,7 +66,7 @@ def is_served(steps: Sequence[EpisodeStep]) -> bool:
 
 def _user_texts(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
     is_reply = False
-    for entry in messages[:MOST_MESSAGES]:
+    for entry in messages[:400]:
         text = entry.get("content")
         if entry.get("role") == "assistant":
             is_reply = True
