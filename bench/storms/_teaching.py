@@ -26,7 +26,7 @@ class Teaching:
     def settle(self, reader: Any, namespace: str, lesson: Lesson) -> Lesson:
         return lesson
 
-    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
+    def merge(self, memory: Memory, lesson: Lesson) -> Lesson | None:
         return None
 
 

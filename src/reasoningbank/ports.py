@@ -1106,6 +1106,6 @@ class Distiller(Protocol):
         """
         ...
 
-    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
-        """What is to be said under a key that is there already; None when `known` says it all. Called there too."""
+    def merge(self, memory: Memory, lesson: Lesson) -> Lesson | None:
+        """What is to be said under a key that is there already; None when `memory` says it all. Called there too."""
         ...

@@ -34,7 +34,7 @@ class Distiller:
     def settle(self, reader: Any, namespace: str, lesson: Lesson) -> Lesson:
         return lesson
 
-    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
+    def merge(self, memory: Memory, lesson: Lesson) -> Lesson | None:
         return None
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from reasoningbank.core.learning import Message
 from reasoningbank.learn.answer_schemas import VERDICT_SCHEMA
-from reasoningbank.learn.answer_verdict import verdict_in
+from reasoningbank.learn.judge import verdict_in
 from reasoningbank.llm.openai import OpenAILLM
 
 ASKED = [

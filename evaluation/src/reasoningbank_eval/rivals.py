@@ -37,7 +37,7 @@ class AppendOnly:
     def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:  # noqa: ARG002 - as the port says
         return lesson
 
-    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:  # noqa: ARG002 - as the port says
+    def merge(self, memory: Memory, lesson: Lesson) -> Lesson | None:  # noqa: ARG002 - as the port says
         return None
 
 

@@ -23,7 +23,7 @@ class ShownMemory:
     rank: int
     at: float
     signals: tuple[Signal, ...]
-    """What the session said of it."""
+    """Signals that the session gave about it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class SessionAccount:
     """outcome, reason, evidence, source and certainty, as the judge gave them; None where nobody judged."""
     shown: tuple[ShownMemory, ...]
     lessons: tuple[Remembered, ...]
-    """What was learned from it, and the known ones that it was evidence for."""
+    """Memories that were learned from it, and known ones that it was evidence for."""
     jobs: tuple[Job, ...]
 
 
@@ -50,24 +50,29 @@ def account(context: BankContext, session: str) -> SessionAccount:
     with context.read_for_output() as reader:
         trajectory = session_named(reader, session)
         jobs = reader.select(Job, {"subject": trajectory.id})
-        shown = reader.shown_in(trajectory.id)
+        showings = reader.shown_in(trajectory.id)
         own = reader.select(Memory, {"source": trajectory.id}, limit=MOST_LISTED)
-        named = {memory_id for job in jobs for memory_id in job.results} - {memory.id for memory in own}
-        known = reader.get(Memory, sorted(named)) if named else {}
-        there = reader.get(Memory, list(shown)) if shown else {}
-        weighed = {one.id: one for one in context.weigh_memories(reader, [*own, *known.values(), *there.values()])}
-        said = _signals(reader, {"trajectory_id": trajectory.id}, "memory_id")
+        result_ids = {memory_id for job in jobs for memory_id in job.results} - {memory.id for memory in own}
+        results = reader.get(Memory, sorted(result_ids)) if result_ids else {}
+        there = reader.get(Memory, list(showings)) if showings else {}
+        memories = {
+            memory.id: memory for memory in context.weigh_memories(reader, [*own, *results.values(), *there.values()])
+        }
+        signals = _signals(reader, {"trajectory_id": trajectory.id}, "memory_id")
     return SessionAccount(
         trajectory=trajectory,
         verdict=_verdict(trajectory, jobs),
         shown=tuple(
             ShownMemory(
-                remembered=weighed[one], rank=showing.rank, at=showing.first_at, signals=tuple(said.get(one, ()))
+                remembered=memories[memory_id],
+                rank=showing.rank,
+                at=showing.first_at,
+                signals=tuple(signals.get(memory_id, ())),
             )
-            for one, showing in shown.items()
-            if one in weighed
+            for memory_id, showing in showings.items()
+            if memory_id in memories
         ),
-        lessons=tuple(weighed[memory.id] for memory in (*own, *known.values())),
+        lessons=tuple(memories[memory.id] for memory in (*own, *results.values())),
         jobs=tuple(jobs),
     )
 
@@ -78,24 +83,24 @@ def appearances(context: BankContext, reference: str, limit: int) -> list[Appear
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST_LISTED}, not {limit!r}.")
     with context.read_for_output() as reader:
         memory = context.memory(reader, reference)
-        shown = reader.shown_to(memory.id, limit)
-        sessions = reader.get(Trajectory, list(shown)) if shown else {}
-        said = _signals(reader, {"memory_id": memory.id}, "trajectory_id")
+        times = reader.shown_to(memory.id, limit)
+        sessions = reader.get(Trajectory, list(times)) if times else {}
+        signals = _signals(reader, {"memory_id": memory.id}, "trajectory_id")
     return [
-        Appearance(trajectory=sessions[one], at=at, signals=tuple(said.get(one, ())))
-        for one, at in shown.items()
-        if one in sessions
+        Appearance(trajectory=sessions[session_id], at=at, signals=tuple(signals.get(session_id, ())))
+        for session_id, at in times.items()
+        if session_id in sessions
     ]
 
 
 def _signals(reader: Reader, where: Mapping[str, str], by: str) -> dict[str, list[Signal]]:
-    found: dict[str, list[Signal]] = {}
-    for signal in sorted(reader.select(Signal, where), key=lambda one: one.at):
-        found.setdefault(getattr(signal, by) or "", []).append(signal)
-    return found
+    groups: dict[str, list[Signal]] = {}
+    for signal in sorted(reader.select(Signal, where), key=lambda entry: entry.at):
+        groups.setdefault(getattr(signal, by) or "", []).append(signal)
+    return groups
 
 
 def _verdict(trajectory: Trajectory, jobs: Sequence[Job]) -> Mapping[str, Any] | None:
-    """What the distiller's judge said last, else what was said when the session ended."""
-    told = [job.metadata.get("verdict") for job in jobs] + [trajectory.metadata.get("verdict")]
-    return next((one for one in told if isinstance(one, Mapping)), None)
+    """The verdict that the distiller's judge gave last, else the one with which the session ended."""
+    verdicts = [job.metadata.get("verdict") for job in jobs] + [trajectory.metadata.get("verdict")]
+    return next((verdict for verdict in verdicts if isinstance(verdict, Mapping)), None)

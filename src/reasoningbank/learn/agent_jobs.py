@@ -26,7 +26,7 @@ from reasoningbank.learn.worker import Material, material_of
 from reasoningbank.ports import Judge, Writer
 
 MOST_LOOKED_AT = 50
-"""Of the sessions that wait, the newest: those before them were looked at when they were the newest."""
+"""Newest of the sessions that wait: those before them were looked at when they were the newest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Handed:
     task: str
     verdict: Verdict
     prompt: str
-    """What to answer, and in which form."""
+    """Instructions: what to answer, and in which form."""
     record: str
     """The session, fenced: data, not instructions."""
 
@@ -71,26 +71,26 @@ def hand_out(
     """The next job (or the one that is named), leased to the caller; None when nothing is due."""
     owner = f"{HOST}{context.ids.new('hst')}@"
     if job_id is not None:
-        claimed = [queue.claim_one(context, owner, job_id)]
+        claims = [queue.claim_one(context, owner, job_id)]
     else:
-        claimed = queue.claim(context, owner, 1) or _unanswered_jobs(context, owner)
-    if not claimed:
+        claims = queue.claim(context, owner, 1) or _unanswered_jobs(context, owner)
+    if not claims:
         return None
-    job = claimed[0].job
-    _set_due(context, claimed[0])
+    job = claims[0].job
+    _set_due(context, claims[0])
     material = material_of(context, job)
     if not material.episodes:
-        context.store.write(context.tenant, lambda w: queue.finish(context, w, claimed[0], (), {"note": "Erased."}))
+        context.store.write(context.tenant, lambda w: queue.finish(context, w, claims[0], (), {"note": "Erased."}))
         return hand_out(context, judge, scrub=scrub) if job_id is None else None
     verdicts = [judge.judge(episode) for episode in material.episodes]
     _keep_rules(context, job.id, material, verdicts)
-    asked = _request(material, verdicts, scrub, context.settings.distillation.max_extractions_per_session)
+    distill_request = _request(material, verdicts, scrub, context.settings.distillation.max_extractions_per_session)
     return Handed(
         job=job,
         task=material.episodes[0].task,
         verdict=verdicts[0],
-        prompt=asked.messages[0].text,
-        record=asked.messages[1].text,
+        prompt=distill_request.messages[0].text,
+        record=distill_request.messages[1].text,
     )
 
 
@@ -98,30 +98,32 @@ def answer(
     context: BankContext, judge: Judge, job_id: str, text: str, *, scrub: Callable[[str], str] = str
 ) -> tuple[str, ...]:
     """Keep what the agent distilled; gives back the ids of the memories. A bad answer is an attempt."""
-    claimed = _in_hand(context, job_id)
-    material = material_of(context, claimed.job)
+    claim = _in_hand(context, job_id)
+    material = material_of(context, claim.job)
     if not material.episodes:
         raise Conflict(f"The session of the job {job_id!r} has been erased.")
     verdicts = [judge.judge(episode) for episode in material.episodes]
     most = context.settings.distillation.max_extractions_per_session
-    asked = _request(material, verdicts, scrub, most)
+    distill_request = _request(material, verdicts, scrub, most)
     read = parse(
         text,
         finding=VerdictOutcome.UNKNOWN if material.contrast else verdicts[0].outcome,
         most=MOST_CONTRAST_LESSONS if material.contrast else most,
-        grounds=[message.text for message in asked.messages[1:]],
+        grounds=[message.text for message in distill_request.messages[1:]],
     )
     if read.problems:
         wrong = context.scrubber.scrub(" ".join(read.problems)).text
-        raise InvalidAnswer(read.problems, _count_attempt(context, claimed, wrong))
-    judged = list(zip(material.episodes, verdicts, strict=True))
-    told = {"prompt": f"{asked.prompt.name}/{asked.prompt.hash}"}
-    lessons = [replace(lesson, metadata=told, evidence=evidence_for(lesson, judged, scrub)) for lesson in read.lessons]
-    lecture = _lecture(claimed.job.id, material, verdicts)
+        raise InvalidAnswer(read.problems, _count_attempt(context, claim, wrong))
+    runs = list(zip(material.episodes, verdicts, strict=True))
+    provenance = {"prompt": f"{distill_request.prompt.name}/{distill_request.prompt.hash}"}
+    lessons = [
+        replace(lesson, metadata=provenance, evidence=evidence_for(lesson, runs, scrub)) for lesson in read.lessons
+    ]
+    lecture = _lecture(claim.job.id, material, verdicts)
 
     def change(writer: Writer) -> tuple[str, ...]:
         ids = tuple(keep(context, writer, lecture, [*_rules_in(material), *lessons]))
-        queue.finish(context, writer, claimed, ids, {"distiller": HostDistiller.name})
+        queue.finish(context, writer, claim, ids, {"distiller": HostDistiller.name})
         return ids
 
     return context.store.write(context.tenant, change)
@@ -129,10 +131,10 @@ def answer(
 
 def keep_rules(context: BankContext, judge: Judge) -> None:
     """Keep what users said for good in sessions that wait for the agent: nobody need distil that."""
-    for queued in queue.list_jobs(context, {"state": JobState.WAITING}, limit=MOST_LOOKED_AT):
-        material = material_of(context, queued.job)
+    for entry in queue.list_jobs(context, {"state": JobState.WAITING}, limit=MOST_LOOKED_AT):
+        material = material_of(context, entry.job)
         if _rules_in(material):
-            _keep_rules(context, queued.job.id, material, [judge.judge(episode) for episode in material.episodes])
+            _keep_rules(context, entry.job.id, material, [judge.judge(episode) for episode in material.episodes])
 
 
 def _keep_rules(context: BankContext, job_id: str, material: Material, verdicts: Sequence[Verdict]) -> None:
@@ -162,36 +164,38 @@ def _request(material: Material, verdicts: Sequence[Verdict], scrub: Callable[[s
 
 
 def _in_hand(context: BankContext, job_id: str) -> queue.Claimed:
-    queued = queue.find(context, job_id)
-    if queued.job.state is not JobState.WAITING or queued.lease is None:
-        raise Conflict(f"The job {job_id!r} is {queued.standing}: it takes no answer.")
-    if queued.lease.owner is None:
+    entry = queue.find(context, job_id)
+    if entry.job.state is not JobState.WAITING or entry.lease is None:
+        raise Conflict(f"The job {job_id!r} is {entry.standing}: it takes no answer.")
+    if entry.lease.owner is None:
         return queue.claim_one(context, f"{HOST}{context.ids.new('hst')}@", job_id)
-    if not queued.lease.owner.startswith(HOST):
+    if not entry.lease.owner.startswith(HOST):
         raise Conflict(f"A worker is at the job {job_id!r} now: it takes no answer.")
-    return queue.Claimed(job=queued.job, lease=queued.lease)
+    return queue.Claimed(job=entry.job, lease=entry.lease)
 
 
-def _count_attempt(context: BankContext, claimed: queue.Claimed, error: str) -> int:
-    """How many attempts are left; with the last one gone the job is dead."""
+def _count_attempt(context: BankContext, claim: queue.Claimed, error: str) -> int:
+    """Counts a bad answer as an attempt and returns how many are left; with the last one gone the job is dead."""
 
     def change(writer: Writer) -> int:
-        lease = queue.still_held(writer, claimed)
-        left = queue.MOST_ATTEMPTS - lease.attempts
-        if left <= 0:
-            queue.bury(context, writer, claimed.job, replace(lease, error=error), lease)
+        lease = queue.still_held(writer, claim)
+        remaining = queue.MOST_ATTEMPTS - lease.attempts
+        if remaining <= 0:
+            queue.bury(context, writer, claim.job, replace(lease, error=error), lease)
             return 0
         writer.change_lease(lease, replace(lease, attempts=lease.attempts + 1, error=error))
-        return left
+        return remaining
 
     return context.store.write(context.tenant, change)
 
 
-def _set_due(context: BankContext, claimed: queue.Claimed) -> None:
-    """By the wall clock, for `_lapsed`: whoever hands out jobs one by one cannot stand and watch a lease."""
+def _set_due(context: BankContext, claim: queue.Claimed) -> None:
+    """Sets when a lease is due by the wall clock, for `_unanswered_jobs`: whoever hands out jobs one by one cannot
+    stand and watch a lease.
+    """
 
     def change(writer: Writer) -> None:
-        lease = queue.still_held(writer, claimed)
+        lease = queue.still_held(writer, claim)
         writer.change_lease(lease, replace(lease, ready_at=context.clock() + HOST_LEASE_S))
 
     context.store.write(context.tenant, change)
@@ -207,7 +211,7 @@ def _unanswered_jobs(context: BankContext, owner: str) -> list[queue.Claimed]:
     with context.store.read(context.tenant) as reader:
         over = [lease for lease in reader.leases() if is_over(lease)]
     for lease in over:
-        claimed = queue.take_over(context, owner, lease)
-        if claimed:
-            return claimed
+        claims = queue.take_over(context, owner, lease)
+        if claims:
+            return claims
     return []

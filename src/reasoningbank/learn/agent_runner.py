@@ -1,7 +1,7 @@
-"""Runs a caller's agent, a plain function or a coroutine, with a time limit and a way to cancel it.
+"""Runs a caller's agent, a plain function or a coroutine, on a thread, with a time limit and a way to cancel it.
 
-Knows how to run either kind to its end on a thread. A coroutine is cancelled where it waits. A plain function cannot be
-stopped from outside: it is left behind, and what it gives back is dropped.
+A coroutine is cancelled where it waits. A plain function cannot be stopped from outside: it is left behind, and what it
+gives back is dropped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from reasoningbank.core.learning import Acted
 
 Agent = Callable[[str, str], "Acted | str | Awaitable[Acted | str]"]
 """`agent(task, advice)`: does the task, going by the advice if it is any good; gives back the answer or an `Acted`."""
-LOOK_EVERY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +34,11 @@ class Called:
 class _Call:
     """One call on a thread of its own."""
 
-    def __init__(self, place: int, agent: Agent, task: str, advice: str, done: SimpleQueue[int]) -> None:
+    def __init__(self, place: int, agent: Agent, task: str, advice: str, ends: SimpleQueue[int]) -> None:
         self._place = place
         self._agent = agent
         self._arguments = (task, advice)
-        self._done = done
+        self._done = ends
         self._lock = threading.Lock()
         self._task: asyncio.Task[Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -49,31 +48,35 @@ class _Call:
         threading.Thread(target=self._run, daemon=True).start()
 
     def _run(self) -> None:
-        acted, error = attempt(self._act)
+        reply, error = attempt(self._act)
         if error is None:
-            self._settle(Called(acted=acted))
+            self._settle(Called(acted=reply))
         else:
             # The end of this run, not of the others.
             self._settle(Called(acted=None, error=f"{type(error).__name__}: {error}".rstrip(": "), raised=error))
 
     def _act(self) -> Acted:
-        given = self._agent(*self._arguments)
-        if inspect.isawaitable(given):
-            given = asyncio.run(self._await(given))
-        return _as_acted(given)
+        value = self._agent(*self._arguments)
+        if inspect.isawaitable(value):
+            value = asyncio.run(self._await(value))
+        if isinstance(value, Acted):
+            return value
+        if isinstance(value, str):
+            return Acted(answer=value)
+        raise InvalidInput(f"An agent gives back its answer as text, or an Acted, not {type(value).__name__}.")
 
-    async def _await(self, given: Awaitable[Any]) -> Any:
+    async def _await(self, awaitable: Awaitable[Any]) -> Any:
         with self._lock:
             self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
             if self._called_off:
                 raise asyncio.CancelledError
-        return await given
+        return await awaitable
 
-    def _settle(self, called: Called) -> None:
+    def _settle(self, result: Called) -> None:
         with self._lock:
             first = self.result is None
             if first:
-                self.result = called
+                self.result = result
         if first:
             self._done.put(self._place)
 
@@ -101,7 +104,7 @@ def call_all(
     """Call the agent for each (task, advice), at most `at_once` at a time; gives back one result a call, in order."""
     if at_once < 1:
         raise InvalidInput(f"at_once must be from 1 on, not {at_once}.")
-    done: SimpleQueue[int] = SimpleQueue()
+    ends: SimpleQueue[int] = SimpleQueue()
     running: dict[int, _Call] = {}
     results: dict[int, Called] = {}
     waiting = list(range(len(calls)))
@@ -113,12 +116,12 @@ def call_all(
                 _call_off(running.values(), "It was called off.")
             while waiting and len(running) < at_once:
                 place = waiting.pop(0)
-                running[place] = _Call(place, agent, *calls[place], done)
+                running[place] = _Call(place, agent, *calls[place], ends)
             if timeout_s is not None:
                 late = [call for call in running.values() if time.monotonic() - call.began > timeout_s]
                 _call_off(late, f"It took longer than {timeout_s:g} s.")
             try:
-                place = done.get(timeout=LOOK_EVERY_S)
+                place = ends.get(timeout=0.05)
             except Empty:
                 continue
             results[place] = running.pop(place).result or Called(acted=None)
@@ -129,22 +132,14 @@ def call_all(
 
 def call(agent: Agent, task: str, advice: str, *, timeout_s: float | None = None) -> Acted:
     """One call; what the agent raises comes through."""
-    [called] = call_all(agent, [(task, advice)], at_once=1, timeout_s=timeout_s)
-    if called.raised is not None:
-        raise called.raised
-    if called.acted is None:
-        raise TimeoutError(called.error)
-    return called.acted
+    [result] = call_all(agent, [(task, advice)], at_once=1, timeout_s=timeout_s)
+    if result.raised is not None:
+        raise result.raised
+    if result.acted is None:
+        raise TimeoutError(result.error)
+    return result.acted
 
 
 def _call_off(calls: Any, why: str) -> None:
-    for one in list(calls):
-        one.call_off(why)
-
-
-def _as_acted(given: object) -> Acted:
-    if isinstance(given, Acted):
-        return given
-    if isinstance(given, str):
-        return Acted(answer=given)
-    raise InvalidInput(f"An agent gives back its answer as text, or an Acted, not {type(given).__name__}.")
+    for entry in list(calls):
+        entry.call_off(why)

@@ -1,7 +1,8 @@
 """Reads the fields of memories from a model's answer: the form that was asked for, or one that says the same.
 
-Knows the five fields, what else models call them, and how a field is written: `**Title**: …`, `Title: …`, a heading, a
-list, YAML, tags of XML, or keys of JSON. One field that is there twice is named as a problem and not chosen between.
+The five fields are known by the other names that models give them too, and in each way of writing them: `**Title**: …`,
+`Title: …`, a heading, a list, YAML, tags of XML, or keys of JSON. One field that is there twice is named as a problem
+and not chosen between.
 """
 
 from __future__ import annotations
@@ -60,9 +61,9 @@ Item = dict[str, str]
 
 def items_in(text: str) -> tuple[list[Item], list[str]]:
     """The memories of an answer, each by the names of its fields, and what is wrong with how they are written."""
-    written = [item for value in json_in(text) for item in _items_of(value)]
-    if written:
-        return written, []
+    items = [item for value in json_in(text) for item in _items_of(value)]
+    if items:
+        return items, []
     return _items_of_text(_ELEMENT.sub(lambda match: f"\n{match[1].title()}: {match[2]}\n", without_fences(text)))
 
 
@@ -98,7 +99,9 @@ def _items_of_text(text: str) -> tuple[list[Item], list[str]]:
     heads = list(_HEAD.finditer(text))
     ends = [*(head.start() for head in heads[1:]), len(text)]
     blocks = [(head[2].strip(), text[head.end() : end]) for head, end in zip(heads, ends, strict=False)]
-    blocks = blocks or [("", block) for block in _blocks_by_title(text)]
+    if not blocks:
+        starts = [match.start() for match in _mark_of(("title",)).finditer(text)]
+        blocks = [("", text[start:end]) for start, end in zip(starts, [*starts[1:], len(text)], strict=False)]
     items: list[Item] = []
     problems: list[str] = []
     for number, (title, block) in enumerate(blocks, 1):
@@ -111,17 +114,12 @@ def _items_of_text(text: str) -> tuple[list[Item], list[str]]:
     return items, problems
 
 
-def _blocks_by_title(text: str) -> list[str]:
-    starts = [match.start() for match in _mark_of(("title",)).finditer(text)]
-    return [text[begin:end] for begin, end in zip(starts, [*starts[1:], len(text)], strict=False)]
-
-
 def _fields(block: str) -> tuple[Item, list[str]]:
-    """By the names that were asked for; by others only for what is missing then."""
+    """Fields of a memory by the names that were asked for; by others only for what is missing then."""
     marks = list(_marks(block, {name.lower(): name for name in FIELDS}))
-    missing = [name for name in FIELDS if name not in {found for _, found in marks}]
-    others = {word: name for name in missing for word in _SYNONYMS[name]}
-    marks = sorted([*marks, *_marks(block, others)], key=lambda mark: mark[0].start()) if others else marks
+    missing = [name for name in FIELDS if name not in {field for _, field in marks}]
+    synonyms = {word: name for name in missing for word in _SYNONYMS[name]}
+    marks = sorted([*marks, *_marks(block, synonyms)], key=lambda mark: mark[0].start()) if synonyms else marks
     ends = [*(mark.start() for mark, _ in marks[1:]), len(block)]
     fields: Item = {}
     wrong: list[str] = []
@@ -129,13 +127,10 @@ def _fields(block: str) -> tuple[Item, list[str]]:
         if name in fields:
             wrong.append(f"its {name.lower()} is there twice.")
         fields[name] = _cleaned(name, block[match.end() : end])
-    if marks and marks[-1][1] == "Content" and "Outcome" not in fields and not _is_finished(fields["Content"]):
+    is_cut_off = bool(fields.get("Content")) and fields["Content"][-1] not in ".!?)]}`\"'”’。！？…:;>"
+    if marks and marks[-1][1] == "Content" and "Outcome" not in fields and is_cut_off:
         wrong.append("its content breaks off.")
     return fields, wrong
-
-
-def _is_finished(text: str) -> bool:
-    return text[-1:] in tuple(".!?)]}`\"'”’。！？…:;>") or not text
 
 
 def _marks(block: str, names: Mapping[str, str]) -> Iterator[tuple[re.Match[str], str]]:
@@ -164,8 +159,8 @@ def _cleaned(name: str, value: str) -> str:
     if name == "Content":
         text = _CHATTER.sub("", text)
     text = re.sub(r"\n[ \t]*(?:---+|\*\*\*+)[ \t]*\Z", "", text).strip().rstrip(",").strip()
-    quoted = len(text) > 1 and (text[0], text[-1]) in {('"', '"'), ("'", "'"), ("“", "”"), ("`", "`")}
-    return text[1:-1].strip() if quoted else text
+    is_quoted = len(text) > 1 and (text[0], text[-1]) in {('"', '"'), ("'", "'"), ("“", "”"), ("`", "`")}
+    return text[1:-1].strip() if is_quoted else text
 
 
 def parsed_tags(text: str) -> tuple[str, ...]:

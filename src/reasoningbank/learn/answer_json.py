@@ -24,27 +24,27 @@ MOST_VALUES = 50
 
 def json_in(text: str) -> list[Any]:
     """The objects and lists in a text, in order; none when what looks like one cannot be read."""
-    found: list[Any] = []
+    values: list[Any] = []
     at = 0
-    while len(found) < MOST_VALUES and (match := re.search(r"[\[{]", text[at:])) is not None:
+    while len(values) < MOST_VALUES and (match := re.search(r"[\[{]", text[at:])) is not None:
         begin = at + match.start()
         end = _end_of(text, begin)
         if end > len(text) and _BEGINS.match(text, begin):
             return []
         value = _parse(text[begin:end])
         if value is not None:
-            found.append(value)
+            values.append(value)
         # A bracket in prose is passed over, and what stands in it looked at.
         at = end if value is not None else begin + 1
-    return found
+    return values
 
 
 def _parse(text: str) -> Any:
     """None for what is no object or list of objects."""
     for candidate in (text, text.translate(_TYPOGRAPHIC)):
-        for written in (candidate, _TRAILING_COMMA.sub(r"\1", candidate)):
+        for variant in (candidate, _TRAILING_COMMA.sub(r"\1", candidate)):
             try:
-                value = _DECODER.decode(written)
+                value = _DECODER.decode(variant)
             except (ValueError, RecursionError):
                 continue
             return value if _is_structure(value) else None
@@ -61,13 +61,13 @@ def _is_structure(value: object) -> bool:
 
 def _end_of(text: str, begin: int) -> int:
     """Where the bracket at `begin` is closed; behind the end of the text when it is not."""
-    depth, quote, escaped = 0, "", False
+    depth, quote, is_escaped = 0, "", False
     for at in range(begin, len(text)):
         char = text[at]
         if quote:
-            if not escaped and char == quote:
+            if not is_escaped and char == quote:
                 quote = ""
-            escaped = char == "\\" and not escaped
+            is_escaped = char == "\\" and not is_escaped
         elif char == '"':
             quote = char
         elif char in "[{":

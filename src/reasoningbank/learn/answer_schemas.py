@@ -23,12 +23,12 @@ def _object(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def _text(most_chars: int | None = None, *, bound: bool = False) -> dict[str, Any]:
-    """Lengths are told and, unless a model has shown that it needs it, not set: some servers become slow by it, and
-    some refuse it.
+def _text(most_chars: int | None = None, *, has_limit: bool = False) -> dict[str, Any]:
+    """Schema of a text. Lengths are told and, unless a model has shown that it needs it, not set: some servers
+    become slow by it, and some refuse it.
     """
-    told: dict[str, Any] = {} if most_chars is None else {"description": f"at most {most_chars} characters"}
-    return {"type": "string", **told, **({"maxLength": most_chars} if bound else {})}
+    hint: dict[str, Any] = {} if most_chars is None else {"description": f"at most {most_chars} characters"}
+    return {"type": "string", **hint, **({"maxLength": most_chars} if has_limit else {})}
 
 
 VERDICT_SCHEMA: Final = _object(
@@ -40,16 +40,17 @@ VERDICT_SCHEMA: Final = _object(
 
 
 def lessons_schema(outcome: VerdictOutcome, most: int, *, brief: bool = False) -> dict[str, Any]:
-    """For so many lessons of a session that ended like this; of one that nobody could judge, of either kind.
+    """Schema for up to `most` lessons of a session that ended as `outcome`; where nobody could judge it, of either
+    kind.
 
     `brief` is for a model that did not come to an end: every text is bound, and there are no tags, in which a small
     model repeats itself until it is cut off.
     """
     both = [VerdictOutcome.SUCCESS.value, VerdictOutcome.FAILURE.value]
     lesson = _object(
-        title=_text(LONGEST_LESSON_TITLE_CHARS, bound=brief),
-        description=_text(LONGEST_LESSON_DESCRIPTION_CHARS, bound=brief),
-        content=_text(BRIEF_CONTENT_CHARS if brief else LONGEST_LESSON_CONTENT_CHARS, bound=brief),
+        title=_text(LONGEST_LESSON_TITLE_CHARS, has_limit=brief),
+        description=_text(LONGEST_LESSON_DESCRIPTION_CHARS, has_limit=brief),
+        content=_text(BRIEF_CONTENT_CHARS if brief else LONGEST_LESSON_CONTENT_CHARS, has_limit=brief),
         outcome={"type": "string", "enum": both if outcome is VerdictOutcome.UNKNOWN else [outcome.value]},
         **({} if brief else {"tags": {"type": "array", "items": _text(), "maxItems": MOST_TAGS}}),
     )
@@ -57,10 +58,10 @@ def lessons_schema(outcome: VerdictOutcome, most: int, *, brief: bool = False) -
 
 
 def graph_schema(labels: Sequence[str], special_fields: Sequence[str]) -> dict[str, Any]:
-    """For the nodes and edges that a model finds in a conversation."""
-    several = ("analysis_types", "metrics", "relevant_parts")
+    """Schema for the nodes and edges that a model finds in a conversation."""
+    list_fields = ("analysis_types", "metrics", "relevant_parts")
     words = {"type": "array", "items": _text()}
-    fields = {name: words if name in several else _text() for name in special_fields}
+    fields = {name: words if name in list_fields else _text() for name in special_fields}
     node = _object(id=_text(), label={"type": "string", "enum": list(labels)}, quote=_text(), tags=words, **fields)
     edge = _object(source=_text(), target=_text(), text=_text(), weight={"type": "number"}, tags=words)
     return _object(nodes={"type": "array", "items": node}, edges={"type": "array", "items": edge})

@@ -1,6 +1,6 @@
 """Prepares a model's answer for reading: without its thoughts, and in plain characters.
 
-Knows what models put around an answer that is no part of it. Refuses to change a word of the answer itself.
+Takes away what models put around an answer, and changes no word of the answer itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FENCES = pattern(r"^[ \t]*(?:```|~~~)[\w-]*[ \t]*$", re.MULTILINE)
 
 
 def answer_in(text: str) -> str:
-    """What a model answered: thoughts, marks of its template and a byte order mark taken out.
+    """The answer of a model, with thoughts, marks of its template and a byte order mark taken out.
 
     Thoughts may lack their beginning, which some servers cut off; without their end there is no answer after them.
     """

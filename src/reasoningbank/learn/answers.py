@@ -1,8 +1,7 @@
 """Parses a model's answer into lessons, or lists what is wrong with it.
 
-Knows the limits of each field and what a lesson must agree with. However the fields are written (`answer_form`), a
-lesson needs a title, a description and a content; what is missing, too long, doubtful or one too many is a problem to
-be named, never something to be stored.
+However the fields are written (`answer_form`), a lesson needs a title, a description and a content, each within its
+limits; what is missing, too long, doubtful or one too many is a problem to be named, never something to be stored.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ _OUTCOMES = {
     **dict.fromkeys(("success", "successful", "succeeded", "successes"), Outcome.SUCCESS),
     **dict.fromkeys(("failure", "failed", "fail", "failures", "unsuccessful"), Outcome.FAILURE),
 }
-_MOST_OUTCOME_WORDS = 3
 _PLACEHOLDER = re.compile(r"\A<[^<>]*>\Z")
 _FENCE = re.compile(r"(?m)^<<<\w+ \w+$|^\w+ \w+>>>$")
 FEWEST_SHARED_WORDS = 2
@@ -59,40 +57,39 @@ def parse(text: str, *, finding: VerdictOutcome, most: int, grounds: Iterable[st
         return Answer(problems=("It is empty.",))
     items, problems = items_in(body)
     if not items:
-        return Answer() if _says_nothing(body) else Answer(problems=(*problems, _unreadable(body)))
+        values = json_in(without_fences(body))
+        is_empty_list = len(values) == 1 and (
+            values[0] == [] or (isinstance(values[0], dict) and list(values[0].values()) == [[]])
+        )
+        # That there is nothing to learn, in the word that was asked for or as an empty list.
+        if NOTHING in body or is_empty_list:
+            return Answer()
+        return Answer(problems=(*problems, _unreadable(body)))
     if len(items) > most:
-        told = counted(len(items), "memory", "memories")
-        problems.append(f"There are {told}; at most {most} are wanted. Keep the best.")
+        amount = counted(len(items), "memory", "memories")
+        problems.append(f"There are {amount}; at most {most} are wanted. Keep the best.")
     lessons: list[Lesson] = []
     for number, item in enumerate(items, 1):
         lesson, wrong = _lesson(item, finding)
         problems += [f"Memory {number}: {problem}" for problem in wrong]
         lessons += [lesson] if lesson is not None else []
     problems += find_repeated(lessons)
-    known = frozenset(term for ground in grounds for term in _telling_terms(_FENCE.sub("", ground)))
-    if known:
+    ground_terms = frozenset(term for ground in grounds for term in _telling_terms(_FENCE.sub("", ground)))
+    if ground_terms:
         problems += [f'"{lesson.title}" has hardly a word in common with the record.' for lesson in lessons
-                     if not _comes_from(lesson, known)]  # fmt: skip
+                     if not _comes_from(lesson, ground_terms)]  # fmt: skip
     return Answer(problems=tuple(problems)) if problems else Answer(lessons=tuple(lessons))
 
 
-def _comes_from(lesson: Lesson, known: frozenset[str]) -> bool:
-    """Whether a lesson has words of the record: one may be chance, unless it is told in another script than theirs."""
+def _comes_from(lesson: Lesson, ground_terms: frozenset[str]) -> bool:
+    """True if a lesson has words of the record: one may be chance, unless it is told in another script than theirs."""
     text = f"{lesson.title} {lesson.description} {lesson.content}"
-    least = min(FEWEST_SHARED_WORDS if text.isascii() else 1, len(known))
-    return len(known & _telling_terms(text)) >= least
+    least = min(FEWEST_SHARED_WORDS if text.isascii() else 1, len(ground_terms))
+    return len(ground_terms & _telling_terms(text)) >= least
 
 
 def _telling_terms(text: str) -> frozenset[str]:
     return frozenset(term for term in terms(text) if len(term) > 2 and stem(term) not in _SAYS_LITTLE)
-
-
-def _says_nothing(body: str) -> bool:
-    """That there is nothing to learn, in the word that was asked for or as an empty list."""
-    if NOTHING in body:
-        return True
-    values = json_in(without_fences(body))
-    return len(values) == 1 and (values[0] == [] or (isinstance(values[0], dict) and list(values[0].values()) == [[]]))
 
 
 def _unreadable(body: str) -> str:
@@ -109,8 +106,8 @@ def _lesson(fields: Item, finding: VerdictOutcome) -> tuple[Lesson | None, list[
         ]
     outcome = _outcome(fields.get("Outcome", ""), finding)
     if outcome is None:
-        told = fields.get("Outcome")
-        return None, [f"its outcome must be success or failure, not {told[:40]!r}." if told else "it has no outcome."]
+        text = fields.get("Outcome")
+        return None, [f"its outcome must be success or failure, not {text[:40]!r}." if text else "it has no outcome."]
     lesson = Lesson(
         title=fields["Title"],
         description=" ".join(fields["Description"].split()),
@@ -125,17 +122,18 @@ def _lesson(fields: Item, finding: VerdictOutcome) -> tuple[Lesson | None, list[
     return lesson, wrong
 
 
-def _outcome(told: str, finding: VerdictOutcome) -> Outcome | None:
-    """As it is told; where it is not, as the session ended."""
-    if not told:
+def _outcome(text: str, finding: VerdictOutcome) -> Outcome | None:
+    """The outcome as it is told; where it is not, as the session ended."""
+    if not text:
         return None if finding is VerdictOutcome.UNKNOWN else Outcome(finding.value)
-    words = re.findall(r"[a-z]+", told.lower())
-    said = {_OUTCOMES[word] for word in words if word in _OUTCOMES}
-    return said.pop() if len(said) == 1 and len(words) <= _MOST_OUTCOME_WORDS else None
+    words = re.findall(r"[a-z]+", text.lower())
+    outcomes = {_OUTCOMES[word] for word in words if word in _OUTCOMES}
+    # More words than three are a sentence, which may say anything.
+    return outcomes.pop() if len(outcomes) == 1 and len(words) <= 3 else None
 
 
 def problems_of(lesson: Lesson) -> list[str]:
-    """What keeps a lesson from being stored, whoever made it."""
+    """Problems that keep a lesson from being stored, whoever made it."""
     wrong = []
     for name, text, limit in (
         ("title", lesson.title, LONGEST_LESSON_TITLE_CHARS),
@@ -158,14 +156,14 @@ def problems_of(lesson: Lesson) -> list[str]:
 
 
 def find_repeated(lessons: Sequence[Lesson]) -> list[str]:
-    seen: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     wrong = []
     for number, lesson in enumerate(lessons, 1):
         for text in {_plain(lesson.title), _plain(lesson.content)}:
-            if text in seen and seen[text] != number:
-                wrong.append(f"Memory {number} repeats memory {seen[text]}.")
+            if text in numbers and numbers[text] != number:
+                wrong.append(f"Memory {number} repeats memory {numbers[text]}.")
                 break
-            seen[text] = number
+            numbers[text] = number
     return wrong
 
 

@@ -25,13 +25,13 @@ class BudgetedLLM:
     def complete(
         self, messages: Sequence[Message], *, max_tokens: int, temperature: float = 0.0, schema: Schema | None = None
     ) -> Completion:
-        asked = sum(count_tokens(message.text) for message in messages)
-        settle = self._set_aside(asked + max_tokens)
+        prompt_tokens = sum(count_tokens(message.text) for message in messages)
+        settle = self._set_aside(prompt_tokens + max_tokens)
         tokens_in = tokens_out = 0
         try:
             answer = self._llm.complete(messages, max_tokens=max_tokens, temperature=temperature, schema=schema)
             # A server that counts nothing is charged by our own count.
-            tokens_in, tokens_out = answer.tokens_in or asked, answer.tokens_out or count_tokens(answer.text)
+            tokens_in, tokens_out = answer.tokens_in or prompt_tokens, answer.tokens_out or count_tokens(answer.text)
         finally:
             settle(tokens_in, tokens_out)
         return answer

@@ -1,4 +1,4 @@
-"""What made the difference between runs of one task, found without a model: what all that succeeded did and no other
+"""Finds without a model what made the difference between runs of one task: what all that succeeded did and no other
 did.
 
 Compares actions by their kind and the names of their arguments; what belongs to one case (an id, a name, a number)
@@ -56,29 +56,39 @@ class Contrasting:
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         lesson = difference(episodes)
-        others = self._distiller.contrast(episodes)
-        return [*([lesson] if lesson else []), *others][:MOST_CONTRAST_LESSONS]
+        lessons = self._distiller.contrast(episodes)
+        return [*([lesson] if lesson else []), *lessons][:MOST_CONTRAST_LESSONS]
 
     def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson | None:
         return self._distiller.settle(reader, namespace, lesson)
 
-    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
-        return self._distiller.merge(known, lesson)
+    def merge(self, memory: Memory, lesson: Lesson) -> Lesson | None:
+        return self._distiller.merge(memory, lesson)
 
 
 def difference(episodes: Sequence[tuple[Episode, Verdict]]) -> Lesson | None:
-    good = [_actions_that_worked(episode) for episode, verdict in episodes if verdict.outcome is VerdictOutcome.SUCCESS]
-    bad = [_actions_tried(episode) for episode, verdict in episodes if verdict.outcome is VerdictOutcome.FAILURE]
+    good = [
+        # Of a good run only what worked made it good.
+        _kinds_of(episode, [step for step in episode.steps if step.action.strip() and not is_failure(step)])
+        for episode, verdict in episodes
+        if verdict.outcome is VerdictOutcome.SUCCESS
+    ]
+    bad = [
+        _kinds_of(episode, [step for step in episode.steps if step.action.strip()])
+        for episode, verdict in episodes
+        if verdict.outcome is VerdictOutcome.FAILURE
+    ]
     if not good or not bad:
         return None
-    others = {action for actions in bad for action in actions}
-    shared = reduce(lambda a, b: {action: a[action] for action in a if action in b}, good)
-    only_good = [action for action in shared if action not in others]
+    bad_actions = {action for actions in bad for action in actions}
+    common = reduce(lambda a, b: {action: a[action] for action in a if action in b}, good)
+    only_good = [action for action in common if action not in bad_actions]
     if not only_good:
         return None
-    done = "; ".join(only_good[:MOST_NAMED])
-    instead = [action for action in _common(bad) if action not in {a for actions in good for a in actions}]
-    content = f"Runs that succeeded all did: {done}."
+    deeds = "; ".join(only_good[:MOST_NAMED])
+    good_actions = {action for actions in good for action in actions}
+    instead = [action for action in bad[0] if all(action in run for run in bad) and action not in good_actions]
+    content = f"Runs that succeeded all did: {deeds}."
     if instead:
         content += f" Runs that failed did instead: {'; '.join(instead[:MOST_NAMED])}."
     first = episodes[0][0]
@@ -95,27 +105,15 @@ def difference(episodes: Sequence[tuple[Episode, Verdict]]) -> Lesson | None:
     )
 
 
-def _actions_that_worked(episode: Episode) -> dict[str, None]:
-    return _kinds_of(episode, [step for step in episode.steps if step.action.strip() and not is_failure(step)])
-
-
-def _actions_tried(episode: Episode) -> dict[str, None]:
-    return _kinds_of(episode, [step for step in episode.steps if step.action.strip()])
-
-
 def _kinds_of(episode: Episode, steps: Sequence[EpisodeStep]) -> dict[str, None]:
-    known = values_in(episode.task).union(*(values_in(step.result) for step in episode.steps))
-    return dict.fromkeys(_kind(step.action, known) for step in plain_steps(steps))
+    case_words = values_in(episode.task).union(*(values_in(step.result) for step in episode.steps))
+    return dict.fromkeys(_kind(step.action, case_words) for step in plain_steps(steps))
 
 
-def _common(runs: Sequence[dict[str, None]]) -> list[str]:
-    return [action for action in runs[0] if all(action in run for run in runs)]
-
-
-def _kind(action: str, known: frozenset[str]) -> str:
-    """What was done, without what belongs to one case."""
+def _kind(action: str, case_words: frozenset[str]) -> str:
+    """Kind of an action: what was done, without what belongs to one case."""
     if action.startswith(ANSWER):
         return clip_line(impersonal(action), LONGEST_ACTION_CHARS)
     if called_tool(action):
-        return clip_line(general_call(action, known), LONGEST_ACTION_CHARS)
+        return clip_line(general_call(action, case_words), LONGEST_ACTION_CHARS)
     return clip_line(_NUMBER.sub("{n}", impersonal(action)), LONGEST_ACTION_CHARS)

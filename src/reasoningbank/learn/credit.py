@@ -21,14 +21,18 @@ from reasoningbank.core.types import Trajectory
 from reasoningbank.ports import Reader
 
 LATEST_TASKS = 64
-"""Of each circle (kind, namespace, tenant): what it costs to end a session does not grow with the bank."""
+"""Latest tasks of each circle (kind, namespace, tenant) that are counted: what it costs to end a session does not
+grow with the bank.
+"""
 DRAWN_BY_TASKS = 4.0
-"""So many tasks of a circle weigh as much as what the wider circle says, and the widest as one half."""
+"""Tasks of a circle that weigh as much as what the wider circle says, and the widest as one half."""
 LEAST_USUAL, MOST_USUAL = 0.1, 0.9
 FIRST_SHOWN = 0.5
-"""What the first of those shown gets of a whole piece when nobody says which was used; the n-th gets the n-th part."""
+"""Share of a whole piece of evidence for the first of those shown when nobody says which was used; the n-th gets the
+n-th part.
+"""
 SHOWN_BESIDE = 0.05
-"""What a memory gets that was shown beside others of which somebody says that they were used."""
+"""Share for a memory that was shown beside others of which somebody says that they were used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +41,7 @@ class Usual:
 
     rate: float
     tasks: int
-    """Of the same kind, that this was read from."""
+    """Number of tasks of the same kind that this was read from."""
 
 
 def usual_before(reader: Reader, trajectory: Trajectory) -> Usual:
@@ -56,14 +60,14 @@ def usual_before(reader: Reader, trajectory: Trajectory) -> Usual:
 
 
 def weight_of(memory_id: str, used: Container[str], ranks: Mapping[str, int], surprise: float) -> float:
-    """In pieces of evidence; `ranks` are those at which the memories of the session were shown."""
+    """Weight of a memory's evidence, in pieces; `ranks` are those at which the memories of the session were shown."""
     if memory_id in used:
         return 1.0
     return surprise * (SHOWN_BESIDE if used else FIRST_SHOWN / max(1, ranks.get(memory_id, 1)))
 
 
 def surprise_of(usual: Usual, *, positive: bool) -> float:
-    """What the outcome counts for a bystander; 1 where it was even."""
+    """Weight of the outcome for a bystander; 1 where it was even."""
     rate = min(max(usual.rate, LEAST_USUAL), MOST_USUAL)
     return 0.5 / (rate if positive else 1.0 - rate)
 

@@ -16,7 +16,7 @@ from reasoningbank.learn.offline.failure_kind import is_failure
 from reasoningbank.learn.offline.lookups import is_lookup
 
 READ_CHARS = 4_000
-"""Of each result, from both ends."""
+"""Characters that are read of each result, from both ends."""
 QUOTE_CHARS = 160
 PROOF_CERTAINTY = 0.9
 _LONGEST_LINE_CHARS = 200
@@ -82,25 +82,25 @@ class TestRun:
     """A test run in a trace."""
 
     number: int
-    """Of its step, from 1."""
+    """Number of its step, from 1."""
     action: str
     outcome: VerdictOutcome
     line: str
 
 
 def proof_in(episode: Episode) -> Verdict | None:
-    """What the environment proves of the whole task; None where it says nothing that does."""
+    """Verdict on the whole task that the environment proves; None where it says nothing that does."""
     return said_at_the_end(episode) or _proof_by_tests(episode)
 
 
 def last_tests(steps: Sequence[EpisodeStep]) -> Verdict | None:
-    """What the last test run said, whatever the task was: for a session in which a user watches."""
+    """Verdict of the last test run, whatever the task was: for a session in which a user watches."""
     runs = _runs_in(steps)
     return _verdict_by(runs[-1]) if runs else None
 
 
 def said_at_the_end(episode: Episode) -> Verdict | None:
-    """What the environment said of the task in what came back last."""
+    """Verdict of the environment on the task, in what came back last."""
     last = next((step for step in reversed(episode.steps) if step.result.strip()), None)
     if last is None or is_failure(last):
         return None
@@ -116,8 +116,8 @@ def _end_told_by(line: str, action: str, task: str) -> VerdictOutcome | None:
     own = ends_of(action)
     reward = _REWARD.search(line)
     if reward is not None and not _REWARD_NAMES.search(ends_of(task)) and not _REWARD_NAMES.search(own):
-        given = float(reward[1])
-        return None if given > 1.0 else VerdictOutcome.SUCCESS if given == 1.0 else VerdictOutcome.FAILURE
+        score = float(reward[1])
+        return None if score > 1.0 else VerdictOutcome.SUCCESS if score == 1.0 else VerdictOutcome.FAILURE
     for pattern, finding in _ENDS:
         if pattern.search(line) and not pattern.search(own):
             return None if _TASK_NAMES.search(line) and _TASK_NAMES.search(own) else finding
@@ -135,12 +135,12 @@ def _proof_by_tests(episode: Episode) -> Verdict | None:
         ended_so = not any(step.action.strip() and step.result.strip() for step in episode.steps[last.number :])
         broke = any(run.outcome is VerdictOutcome.SUCCESS and run.action == last.action for run in runs)
         return _verdict_by(last) if ended_so or broke else None
-    mended = first.outcome is VerdictOutcome.FAILURE and first.action == last.action
-    return _verdict_by(last) if mended and not _wrote(episode.steps[: last.number - 1], last.action) else None
+    is_mended = first.outcome is VerdictOutcome.FAILURE and first.action == last.action
+    return _verdict_by(last) if is_mended and not _wrote(episode.steps[: last.number - 1], last.action) else None
 
 
 def _wrote(steps: Sequence[EpisodeStep], run: str) -> bool:
-    """Whether earlier actions, other than runs of it, name the file that a test run is about."""
+    """True if earlier actions, other than runs of it, name the file that a test run is about."""
     files = set(_FILE.findall(run))
     deeds = (step.action for step in steps if step.action != run and not is_lookup(step.action))
     return any(files & set(_FILE.findall(ends_of(deed))) for deed in deeds)

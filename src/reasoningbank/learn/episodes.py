@@ -1,6 +1,6 @@
 """Builds the episode that judges and distillers read, from the records of a session.
 
-Knows which metadata carry a meaning: `reward`, `messages` and `verdict` of a trajectory, `ok` of a step.
+Metadata that carry a meaning are `reward`, `messages` and `verdict` of a trajectory, and `ok` of a step.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ _SPOKEN = ("reward", "origin", "messages")
 
 def episode_of(trajectory: Trajectory, steps: Sequence[Step]) -> Episode:
     metadata = trajectory.metadata
+    messages = metadata.get("messages")
     return Episode(
         task=trajectory.task,
         namespace=trajectory.namespace,
@@ -25,7 +26,7 @@ def episode_of(trajectory: Trajectory, steps: Sequence[Step]) -> Episode:
         agent=trajectory.agent,
         outcome=trajectory.outcome if trajectory.outcome in ("success", "failure") else None,
         reward=fraction(metadata.get("reward")),
-        messages=_messages(metadata.get("messages")),
+        messages=tuple(item for item in messages if isinstance(item, Mapping)) if isinstance(messages, list) else (),
         metadata={name: value for name, value in metadata.items() if name not in _SPOKEN},
         source=trajectory.id,
         origin=origin_of_session(trajectory),
@@ -52,17 +53,17 @@ def verdict_metadata(verdict: Verdict) -> dict[str, Any]:
 
 
 def kept_verdict(episode: Episode) -> Verdict | None:
-    """What a judge said when the session was ended."""
-    kept = episode.metadata.get("verdict")
-    if not isinstance(kept, Mapping):
+    """Verdict that a judge gave when the session was ended."""
+    fields = episode.metadata.get("verdict")
+    if not isinstance(fields, Mapping):
         return None
     try:
         return Verdict(
-            outcome=VerdictOutcome(kept.get("outcome", "")),
-            reason=str(kept.get("reason", "")),
-            evidence=str(kept.get("evidence", "")),
-            source=JudgedBy(kept.get("source", "")),
-            certainty=fraction(kept.get("certainty")) or 0.0,
+            outcome=VerdictOutcome(fields.get("outcome", "")),
+            reason=str(fields.get("reason", "")),
+            evidence=str(fields.get("evidence", "")),
+            source=JudgedBy(fields.get("source", "")),
+            certainty=fraction(fields.get("certainty")) or 0.0,
         )
     except ValueError:
         return None
@@ -72,7 +73,3 @@ def _step(step: Step) -> EpisodeStep:
     ok = step.metadata.get("ok")
     rest = {name: value for name, value in step.metadata.items() if name != "ok"}
     return EpisodeStep(action=step.action, result=step.result, ok=ok if isinstance(ok, bool) else None, metadata=rest)
-
-
-def _messages(value: object) -> tuple[Mapping[str, Any], ...]:
-    return tuple(item for item in value if isinstance(item, Mapping)) if isinstance(value, list) else ()

@@ -1,6 +1,6 @@
 """Feedback and outcomes about a memory: adds signals, and gives the curve they draw.
 
-Knows how a report becomes a signal. What signals are worth is the confidence policy's business.
+A report becomes a signal here; what signals are worth is the confidence policy's business.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reasoningbank.ports import Reader, Writer
 
 _STANDING = (State.ACTIVE, State.SUPERSEDED)
 LONGEST_CHAIN = 8
-"""Of merges into what was merged itself later."""
+"""Longest chain that is followed of merges into what was merged itself later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +43,9 @@ class Point:
     signal: Signal | None = None
     """None at the start, and where an edit changed what the evidence is about."""
     revision: int = 1
-    """Of the text that it was about, or with which it began."""
+    """Revision of the text that it was about, or with which it began."""
     counts: bool = True
-    """Whether it is about what the memory advises now."""
+    """True if it is about what the memory advises now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +77,8 @@ def standing_for(reader: Reader, memory: Memory) -> Memory:
         edges = reader.select(Edge, {"target_id": memory.id, "kind": EdgeKind.SUPERSEDES.value})
         there = reader.get(Memory, [edge.source_id for edge in edges]) if edges else {}
         # An edge alone is soon made; what really took a memory in has it among its parents.
-        kept = [m for m in there.values() if m.state in _STANDING and memory.id in m.parents]
-        above = kept[0] if kept else None
+        heirs = [m for m in there.values() if m.state in _STANDING and memory.id in m.parents]
+        above = heirs[0] if heirs else None
         if above is None:
             break
         memory = above
@@ -97,7 +97,7 @@ def subject_of(reader: Reader, memory: Memory, advice_id: str) -> tuple[Memory, 
 
 
 def advice_at(reader: Reader, memory: Memory, at: float) -> str:
-    """What a memory advised at a time, by name."""
+    """Name of what a memory advised at a time."""
     if memory.updated_at <= at:
         return memory.advice_id
     earlier = reader.revisions(Memory, memory.id)
@@ -126,7 +126,7 @@ def signal_for(context: BankContext, memory: Memory, evidence: Evidence) -> Sign
 
 
 def history(context: BankContext, reference: str, *, policy: str | None = None, context_match: float = 1.0) -> History:
-    """By the policy in force, or by another."""
+    """Confidence of a memory as time went by, by the policy in force or by another."""
     context = context if policy is None else replace(context, policy=policy_named(policy))
     fits = clean_fraction(context_match, "context_match")
     with context.read_for_output() as reader:
@@ -134,11 +134,11 @@ def history(context: BankContext, reference: str, *, policy: str | None = None, 
         signals = reader.select(Signal, {"memory_id": memory.id})
         revisions = [*reader.revisions(Memory, memory.id), memory]
         weighed_by = Context(total_uses=context.uses(reader).get(memory.namespace, 0), context_match=fits)
-        remembered = context.weigh_memories(reader, [memory])[0]
-        counted = evidence_for(memory, signals)
-        now = fold(context.policy, memory.initial_confidence, memory.created_at, counted, context.clock(), weighed_by)
+        current = context.weigh_memories(reader, [memory])[0]
+        evidence = evidence_for(memory, signals)
+        now = fold(context.policy, memory.initial_confidence, memory.created_at, evidence, context.clock(), weighed_by)
         return History(
-            remembered=replace(remembered, confidence=now),
+            remembered=replace(current, confidence=now),
             revisions=tuple(revisions),
             points=tuple(_points(context.policy, revisions, signals, weighed_by)),
             policy=context.policy.name,
@@ -148,7 +148,7 @@ def history(context: BankContext, reference: str, *, policy: str | None = None, 
 def _points(
     policy: ConfidencePolicy, revisions: Sequence[Memory], signals: Sequence[Signal], context: Context
 ) -> Iterator[Point]:
-    """What was believed of the memory as time went by: an edit to other advice begins anew, an edit back goes on.
+    """Confidence of a memory as time went by: an edit to other advice begins anew, an edit back goes on.
 
     Folds all there was at each point, so it costs the square of the number of signals: for showing one memory.
     """
@@ -160,12 +160,12 @@ def _points(
     events: list[tuple[float, int, str, Memory | Signal]] = [(turn.updated_at, 0, turn.id, turn) for turn in turns]
     events += [(signal.at, 1, signal.id, signal) for signal in signals]
     # Evidence counts for the text it was about, whenever it came in: the very first may be older than the memory.
-    now, given = first, dict.fromkeys(signal.advice_id for signal in signals)
-    known: dict[str, list[Signal]] = {advice_id: [] for advice_id in given}
+    now, advice_ids = first, dict.fromkeys(signal.advice_id for signal in signals)
+    by_advice: dict[str, list[Signal]] = {advice_id: [] for advice_id in advice_ids}
 
     def believed(at: float) -> Confidence:
-        told = known.get(now.advice_id, ())
-        return fold(policy, first.initial_confidence, first.created_at, told, at, context)
+        relevant = by_advice.get(now.advice_id, ())
+        return fold(policy, first.initial_confidence, first.created_at, relevant, at, context)
 
     yield Point(confidence=believed(first.created_at), at=first.created_at)
     for at, _, _, event in sorted(events, key=lambda event: event[:3]):
@@ -173,7 +173,7 @@ def _points(
             now = event
             yield Point(confidence=believed(at), at=at, revision=event.revision)
         else:
-            known[event.advice_id].append(event)
+            by_advice[event.advice_id].append(event)
             if event.id in copies:
                 continue
             counts = event.advice_id == last.advice_id or event.id in taken_over

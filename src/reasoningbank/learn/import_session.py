@@ -1,7 +1,7 @@
 """Imports a finished session as a whole, from a transcript or an evaluation: kept in one write, once.
 
-Knows what makes two sessions the same (where it came from, else what it says) and what a session that has grown since
-adds. How transcripts are read is the business of `learn.ingest`.
+Two sessions are the same by where they came from, else by what they say; one that has grown since adds what is new. How
+transcripts are read is the business of `learn.ingest`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from reasoningbank.ports import Reader, Writer
 R = TypeVar("R", Trajectory, Step)
 
 LONGEST_REFUSAL_CHARS = 400
-"""Of a result, in which a hook may have said that it was refused."""
+"""Beginning of a result in which a hook may have said that it was refused."""
 LONGEST_RESULT_CHARS = 20_000
 LONGEST_MESSAGE_CHARS = 2_000
 _ROOM_FOR_MESSAGES_CHARS = MAX_METADATA_CHARS // 2
@@ -65,45 +65,47 @@ def keep_episode(context: BankContext, episode: Episode, *, dry_run: bool = Fals
             "A session needs at least one step (something that was done, and what came of it) or a rule that the user "
             "set in its messages: otherwise there is nothing to learn from. Send `steps`, or record a memory instead."
         )
-    told = records_of(context, episode, episode.source or _content(episode))
-    retold = records_of(context, episode, _content(episode))
+    by_source = records_of(context, episode, episode.source or _content(episode))
+    by_content = records_of(context, episode, _content(episode))
 
     def change(writer: Writer) -> Kept:
-        coming, steps = told if _continues(writer, *told) else retold
-        known = writer.get(Trajectory, [coming.id]).get(coming.id)
-        there = writer.count(Step, {"trajectory_id": coming.id}) if known else 0
+        coming, steps = by_source if _continues(writer, *by_source) else by_content
+        previous = writer.get(Trajectory, [coming.id]).get(coming.id)
+        there = writer.count(Step, {"trajectory_id": coming.id}) if previous else 0
         fresh = steps[there:]
         # Reading a transcript again tells nothing of what became known of its end since, nor does another door.
-        ended = coming.outcome != "unknown" and (
-            known is None or (known.outcome != coming.outcome and _is_of_the_same_door(known, coming))
+        has_ended = coming.outcome != "unknown" and (
+            previous is None or (previous.outcome != coming.outcome and _is_of_the_same_door(previous, coming))
         )
-        changed = known is None or bool(fresh) or ended
-        kept = Kept(trajectory=coming, steps_added=len(fresh), known=known is not None, changed=changed, job_id=None)
-        if dry_run or not changed:
-            return kept
-        if known is None:
+        is_changed = previous is None or bool(fresh) or has_ended
+        result = Kept(
+            trajectory=coming, steps_added=len(fresh), known=previous is not None, changed=is_changed, job_id=None
+        )
+        if dry_run or not is_changed:
+            return result
+        if previous is None:
             writer.add(coming)
         else:
-            writer.revise(_grow(known, coming))
+            writer.revise(_grow(previous, coming))
         for step in fresh:
             writer.add(step)
-        return replace(kept, job_id=enqueue(context, writer, namespace=coming.namespace, subject=coming.id).id)
+        return replace(result, job_id=enqueue(context, writer, namespace=coming.namespace, subject=coming.id).id)
 
     return context.store.write(context.tenant, change)
 
 
 def teaches(episode: Episode) -> bool:
-    """Whether there is anything in a session to learn from."""
+    """True if there is anything in a session to learn from."""
     return any(step.action.strip() for step in episode.steps) or bool(wishes_in(episode))
 
 
-def _grow(known: Trajectory, coming: Trajectory) -> Trajectory:
-    """As it is told now; how it ended stays as it is known, unless it is told too."""
-    coming = replace(coming, started_at=known.started_at, origin=known.origin)
+def _grow(previous: Trajectory, coming: Trajectory) -> Trajectory:
+    """The session as it is told now; how it ended stays as it is known, unless it is told too."""
+    coming = replace(coming, started_at=previous.started_at, origin=previous.origin)
     if coming.outcome != "unknown":
         return coming
-    metadata = {**known.metadata, **coming.metadata}
-    return replace(coming, outcome=known.outcome, ended_at=known.ended_at, metadata=metadata)
+    metadata = {**previous.metadata, **coming.metadata}
+    return replace(coming, outcome=previous.outcome, ended_at=previous.ended_at, metadata=metadata)
 
 
 def _continues(reader: Reader, coming: Trajectory, steps: Sequence[Step]) -> bool:
@@ -111,8 +113,8 @@ def _continues(reader: Reader, coming: Trajectory, steps: Sequence[Step]) -> boo
     so is what another door has to add to it.
     """
     there = reader.select(Step, {"trajectory_id": coming.id})
-    known = reader.get(Trajectory, [coming.id]).get(coming.id)
-    is_anothers = known is not None and not _is_of_the_same_door(known, coming)
+    previous = reader.get(Trajectory, [coming.id]).get(coming.id)
+    is_anothers = previous is not None and not _is_of_the_same_door(previous, coming)
     if len(there) > len(steps) or (is_anothers and len(there) < len(steps)):
         return False
     by_number = {step.number: step for step in there}
@@ -122,8 +124,8 @@ def _continues(reader: Reader, coming: Trajectory, steps: Sequence[Step]) -> boo
     )
 
 
-def _is_of_the_same_door(known: Trajectory, coming: Trajectory) -> bool:
-    return known.origin in ("", coming.origin)
+def _is_of_the_same_door(previous: Trajectory, coming: Trajectory) -> bool:
+    return previous.origin in ("", coming.origin)
 
 
 def records_of(context: BankContext, episode: Episode, name: str) -> tuple[Trajectory, list[Step]]:
@@ -144,18 +146,18 @@ def records_of(context: BankContext, episode: Episode, name: str) -> tuple[Traje
         ended_at=now,
         origin=speaker_in_session(episode.origin, episode.metadata.get("origin")),
     )
-    done = [step for step in episode.steps if HELD_BACK not in step.result[:LONGEST_REFUSAL_CHARS]]
-    steps = [_step(context, identity, number, step) for number, step in enumerate(done, start=1)]
+    deeds = [step for step in episode.steps if HELD_BACK not in step.result[:LONGEST_REFUSAL_CHARS]]
+    steps = [_step(context, identity, number, step) for number, step in enumerate(deeds, start=1)]
     return _clean(context, trajectory), [_clean(context, step) for step in steps]
 
 
 def _clean(context: BankContext, record: R) -> R:
-    """Without its secrets."""
+    """The record without its secrets."""
     return context.clean(record)[0]
 
 
 def _step(context: BankContext, trajectory_id: str, number: int, step: EpisodeStep) -> Step:
-    said = {} if step.ok is None else {"ok": step.ok}
+    mark = {} if step.ok is None else {"ok": step.ok}
     return Step(
         id=derived_id("stp", f"{trajectory_id}\n{number}"),
         tenant=context.tenant,
@@ -163,7 +165,7 @@ def _step(context: BankContext, trajectory_id: str, number: int, step: EpisodeSt
         number=number,
         action=clean_text(step.action, "action", MAX_CONTENT_CHARS),
         result=clean_text(_middle_cut(step.result, LONGEST_RESULT_CHARS), "result", MAX_CONTENT_CHARS),
-        metadata=clean_metadata({**step.metadata, **said}),
+        metadata=clean_metadata({**step.metadata, **mark}),
         at=context.clock(),
     )
 
@@ -183,8 +185,8 @@ def _metadata(episode: Episode) -> dict[str, Any]:
 
 
 def _fitting(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What was said, cut to what the metadata of a session may hold; the user's words before the agent's."""
-    said: list[dict[str, Any]] = [
+    """Messages of a session, cut to what its metadata may hold; the user's words before the agent's."""
+    entries: list[dict[str, Any]] = [
         {
             "role": str(m.get("role", "")),
             "content": _middle_cut(str(m["content"]), LONGEST_MESSAGE_CHARS),
@@ -193,16 +195,16 @@ def _fitting(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         for m in messages
         if isinstance(m.get("content"), str)
     ]
-    if sum(len(m["content"]) + 40 for m in said) > _ROOM_FOR_MESSAGES_CHARS:
-        said = [m if m["role"] == "user" else {**m, "content": m["content"][:80]} for m in said]
+    if sum(len(m["content"]) + 40 for m in entries) > _ROOM_FOR_MESSAGES_CHARS:
+        entries = [m if m["role"] == "user" else {**m, "content": m["content"][:80]} for m in entries]
     room = _ROOM_FOR_MESSAGES_CHARS
-    kept: set[int] = set()
-    for number in sorted(range(len(said)), key=lambda n: said[n]["role"] != "user"):
-        room -= len(json.dumps(said[number], ensure_ascii=False))
+    numbers: set[int] = set()
+    for number in sorted(range(len(entries)), key=lambda n: entries[n]["role"] != "user"):
+        room -= len(json.dumps(entries[number], ensure_ascii=False))
         if room < 0:
             break
-        kept.add(number)
-    return [said[number] for number in sorted(kept)]
+        numbers.add(number)
+    return [entries[number] for number in sorted(numbers)]
 
 
 def _middle_cut(text: str, limit_chars: int) -> str:
@@ -214,5 +216,5 @@ def _middle_cut(text: str, limit_chars: int) -> str:
 
 
 def _content(episode: Episode) -> str:
-    told = [episode.task, *(part for step in episode.steps for part in (step.action, step.result))]
-    return blake2b("\x1f".join(told).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    texts = [episode.task, *(part for step in episode.steps for part in (step.action, step.result))]
+    return blake2b("\x1f".join(texts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

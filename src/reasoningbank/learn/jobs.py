@@ -32,7 +32,7 @@ class Learning(Protocol):
 
     @property
     def distiller(self) -> str:
-        """What distils, in words."""
+        """Name of what distils, in words."""
         ...
 
     @property
@@ -94,8 +94,8 @@ class Jobs:
             where["state"] = JobState.WAITING if state == "running" else state
         if namespace is not None and namespace != EVERY_NAMESPACE:
             where["namespace"] = clean_namespace(namespace)
-        found = queue.list_jobs(self._context, where, limit=limit)
-        return [queued for queued in found if state is None or queued.standing == state]
+        entries = queue.list_jobs(self._context, where, limit=limit)
+        return [entry for entry in entries if state is None or entry.standing == state]
 
     def get(self, job_id: str) -> queue.Queued:
         """One job, and where it stands."""
@@ -103,9 +103,9 @@ class Jobs:
 
     def tally(self, *, namespace: str | None = None) -> dict[str, int]:
         """How many jobs stand where, in every namespace unless one is named; of where none stands, nothing is said."""
-        named = None if namespace in (None, EVERY_NAMESPACE) else clean_namespace(namespace)
+        scope = None if namespace in (None, EVERY_NAMESPACE) else clean_namespace(namespace)
         with self._context.store.read(self._context.tenant) as reader:
-            return queue.tally(reader, named)
+            return queue.tally(reader, scope)
 
     def retry(self, job_id: str) -> queue.Queued:
         """Start a job anew, with all its attempts: one that was given up or discarded, or that waits for its turn."""
@@ -129,11 +129,11 @@ class Jobs:
         return self.summary(crew.run() if crew is not None else [])
 
     def summary(self, attempts: Sequence[Attempt]) -> Distilled:
-        """What these attempts came to, and what is left to do."""
-        learned = dict.fromkeys(memory for attempt in attempts for memory in attempt.memories)
+        """Result of these attempts, and what is left to do."""
+        memories = dict.fromkeys(memory for attempt in attempts for memory in attempt.memories)
         with self._context.store.read(self._context.tenant) as reader:
             waiting = reader.count(Job, {"state": JobState.WAITING})
-        return Distilled(attempts=tuple(attempts), memories=tuple(learned), waiting=waiting)
+        return Distilled(attempts=tuple(attempts), memories=tuple(memories), waiting=waiting)
 
     def crew(
         self,
@@ -156,8 +156,8 @@ class Jobs:
                 keep_rules(self._context, self._learning.judge())
             return None
         if shift is None:
-            wanted = self._context.settings.distillation
-            shift = Shift(workers=max(1, wanted.workers), batch=wanted.batch)
+            distillation = self._context.settings.distillation
+            shift = Shift(workers=max(1, distillation.workers), batch=distillation.batch)
         if shift.threads is None and teachers is None and not self._learning.patient:
             # This processor does the work: as many threads as workers, so that one computes while another one syncs.
             shift = replace(shift, threads=shift.workers)
@@ -173,9 +173,9 @@ class Jobs:
         if not who:
             return None
         rng = _chance(self._context)
-        claimed = queue.claim_one(self._context, f"{this_process()}{rng.getrandbits(32):x}.1", job_id)
-        with beating(self._context, claimed):
-            return work(self._context, claimed, who, rng)
+        claim = queue.claim_one(self._context, f"{this_process()}{rng.getrandbits(32):x}.1", job_id)
+        with beating(self._context, claim):
+            return work(self._context, claim, who, rng)
 
     def queue_contrast(self, sessions: Sequence[str]) -> str:
         """Accept the comparison of several runs of one task as a job; gives back its id."""
@@ -185,14 +185,14 @@ class Jobs:
             namespaces = {whole(writer, session)[0].namespace for session in sessions}
             if len(namespaces) != 1:
                 raise InvalidInput("Only runs of one namespace can be compared.")
-            told = {"trajectories": [*sessions]}
+            metadata = {"trajectories": [*sessions]}
             return queue.enqueue(
                 self._context,
                 writer,
                 namespace=namespaces.pop(),
                 subject=sessions[0],
                 kind=queue.CONTRAST,
-                metadata=told,
+                metadata=metadata,
             ).id
 
         return self._context.store.write(self._context.tenant, change)
@@ -218,8 +218,8 @@ class Jobs:
         from reasoningbank.learn.ledger import spending_in
 
         with self._context.read_for_output() as reader:
-            found = spending_in(reader, day)
-        return sorted(found, key=lambda spent: (spent.day, spent.model, spent.purpose), reverse=True)
+            rows = spending_in(reader, day)
+        return sorted(rows, key=lambda row: (row.day, row.model, row.purpose), reverse=True)
 
 
 def _chance(context: BankContext) -> Random:

@@ -29,13 +29,13 @@ class LeaseMonitor:
         now = self._monotonic()
         passed_s = 0.0 if self._looked_at is None else min(LONGEST_LOOK_S, max(0.0, now - self._looked_at))
         self._looked_at = now
-        seen, stale = {}, []
+        looks, stale = {}, []
         for lease in leases:
             owner, beat, still_s = self._seen.get(lease.job_id, (None, -1, 0.0))
             still_s = still_s + passed_s if (owner, beat) == (lease.owner, lease.beat) else 0.0
-            seen[lease.job_id] = (lease.owner, lease.beat, still_s)
+            looks[lease.job_id] = (lease.owner, lease.beat, still_s)
             patience_s = HOST_LEASE_S if (lease.owner or "").startswith(HOST) else LEASE_S
             if still_s >= patience_s or is_gone(lease.owner or ""):
                 stale.append(lease)
-        self._seen = seen
+        self._seen = looks
         return sorted(stale, key=lambda lease: (lease.lost, lease.attempts, lease.job_id))

@@ -55,7 +55,8 @@ class MeteredLLM(BudgetedLLM):
             raise LLMUnavailable(
                 f"The budget of {self._tokens_per_day:,} tokens a day is spent ({used:,} used or under way, {tokens:,} "
                 "wanted). It is renewed at midnight UTC; REASONINGBANK_LLM_TOKENS_PER_DAY raises it.",
-                retry_after_s=_until_tomorrow_s(self._context),
+                # Until midnight UTC.
+                retry_after_s=86_400.0 - self._context.clock() % 86_400.0,
             )
         aside = [row for row in rows if _owner_of(row) is not None]
         own = next((row for row in aside if _owner_of(row) == owner), None)
@@ -66,7 +67,7 @@ class MeteredLLM(BudgetedLLM):
         if free is not None:
             writer.revise(replace(free, purpose=f"{_SET_ASIDE}{owner}", reserved=tokens))
         else:
-            writer.add(self._row(day, f"{_SET_ASIDE}{owner}", f"{_SET_ASIDE}{len(aside)}", reserved=tokens))
+            writer.add(self._row(day, f"{_SET_ASIDE}{owner}", f"{_SET_ASIDE}{len(aside)}", tokens=tokens))
 
     def _settle(self, writer: Writer, day: str, owner: str, aside: int, tokens_in: int, tokens_out: int) -> None:
         for row in writer.select(Spending, {"day": day}):
@@ -74,20 +75,20 @@ class MeteredLLM(BudgetedLLM):
                 writer.revise(replace(row, reserved=max(0, row.reserved - aside)))
         blank = self._row(day, self._purpose, self._purpose)
         there = writer.get(Spending, [blank.id]).get(blank.id)
-        charged = there or blank
-        charged = replace(
-            charged,
-            calls=charged.calls + 1,
-            tokens_in=charged.tokens_in + tokens_in,
-            tokens_out=charged.tokens_out + tokens_out,
+        account = there or blank
+        account = replace(
+            account,
+            calls=account.calls + 1,
+            tokens_in=account.tokens_in + tokens_in,
+            tokens_out=account.tokens_out + tokens_out,
             reserved=0,
         )
         if there is None:
-            writer.add(charged)
+            writer.add(account)
         else:
-            writer.revise(charged)
+            writer.revise(account)
 
-    def _row(self, day: str, purpose: str, name: str, *, reserved: int = 0) -> Spending:
+    def _row(self, day: str, purpose: str, name: str, *, tokens: int = 0) -> Spending:
         tenant = self._context.tenant
         return Spending(
             id=derived_id("spd", f"{tenant}\n{day}\n{self.name}\n{name}"),
@@ -98,25 +99,25 @@ class MeteredLLM(BudgetedLLM):
             calls=0,
             tokens_in=0,
             tokens_out=0,
-            reserved=reserved,
+            reserved=tokens,
         )
 
 
 def spending_in(reader: Reader, day: str | None = None) -> list[Spending]:
-    """What was spent by day, model and purpose; what is set aside now stands beside its model's first."""
+    """Tokens spent by day, model and purpose; what is set aside now stands beside its model's first."""
     rows = reader.select(Spending, {} if day is None else {"day": day})
-    spent = [replace(row, reserved=0) for row in rows if _owner_of(row) is None]
+    spending = [replace(row, reserved=0) for row in rows if _owner_of(row) is None]
     for aside in rows:
-        number = next((n for n, row in enumerate(spent) if (row.day, row.model) == (aside.day, aside.model)), None)
+        number = next((n for n, row in enumerate(spending) if (row.day, row.model) == (aside.day, aside.model)), None)
         if _held(aside) and number is not None:
-            spent[number] = replace(spent[number], reserved=spent[number].reserved + aside.reserved)
+            spending[number] = replace(spending[number], reserved=spending[number].reserved + aside.reserved)
         elif _held(aside):
-            spent.append(replace(aside, purpose="learning"))
-    return spent
+            spending.append(replace(aside, purpose="learning"))
+    return spending
 
 
 def tokens_used(rows: Sequence[Spending]) -> int:
-    """What was spent and what those who ask right now may still cost."""
+    """Tokens that were spent, and those that requests under way may still cost."""
     return sum(row.tokens_in + row.tokens_out + (row.reserved if _held(row) else 0) for row in rows)
 
 
@@ -125,14 +126,10 @@ def _owner_of(row: Spending) -> str | None:
 
 
 def _held(row: Spending) -> bool:
-    """Whether tokens are set aside in a row by somebody who may still use them."""
+    """True if tokens are set aside in a row by somebody who may still use them."""
     owner = _owner_of(row)
     return owner is not None and row.reserved > 0 and not is_gone(owner)
 
 
 def today(context: BankContext) -> str:
     return datetime.fromtimestamp(context.clock(), UTC).strftime("%Y-%m-%d")
-
-
-def _until_tomorrow_s(context: BankContext) -> float:
-    return 86_400.0 - context.clock() % 86_400.0

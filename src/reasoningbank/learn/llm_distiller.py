@@ -1,8 +1,8 @@
 """Distils lessons with a language model.
 
-Knows what to send (a prompt from a file, the task, how it ended, the trace within its budget, scrubbed and fenced)
-and what to do with the answer: parse it strictly, ask once for a repair, and otherwise fail. A bad answer is an error
-that is tried again later; it is never a memory.
+Sends a prompt from a file, the task, how it ended, and the trace within its budget, scrubbed and fenced. Parses the
+answer strictly, asks once for a repair, and otherwise fails: a bad answer is an error that is tried again later; it is
+never a memory.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ TEMPERATURE = 1.0
 REPAIR_TEMPERATURE = 0.2
 """To write the same again in the right form takes no ideas."""
 REPEATED_TOKENS = 400
-"""Of a bad answer, as it is shown to whoever is to mend it: a small model goes on with whatever it reads most of."""
+"""Tokens of a bad answer that are shown to whoever is to mend it: a small model goes on with whatever it reads most
+of.
+"""
 CUT_OFF = "It was cut off. Be briefer: one memory, without tags."
-LONGEST_EVIDENCE_CHARS = 300
 
 
 class KnownByWords:
@@ -53,8 +54,8 @@ class KnownByWords:
         del reader, namespace
         return lesson
 
-    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
-        del known, lesson
+    def merge(self, memory: Memory, lesson: Lesson) -> Lesson | None:
+        del memory, lesson
         return None
 
 
@@ -77,26 +78,32 @@ class LLMDistiller(KnownByWords):
         return f"llm ({self._llm.name})"
 
     def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
-        asked = request(episode, verdict, scrub=self._scrub, trace_tokens=self._trace_tokens, most=self._most)
-        return self._ask_model(asked, [(episode, verdict)], verdict.outcome, self._most)
+        distill_request = request(episode, verdict, scrub=self._scrub, trace_tokens=self._trace_tokens, most=self._most)
+        return self._ask_model(distill_request, [(episode, verdict)], verdict.outcome, self._most)
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
-        asked = contrast_request(episodes, scrub=self._scrub, trace_tokens=self._trace_tokens)
-        return self._ask_model(asked, episodes, VerdictOutcome.UNKNOWN, MOST_CONTRAST_LESSONS)
+        distill_request = contrast_request(episodes, scrub=self._scrub, trace_tokens=self._trace_tokens)
+        return self._ask_model(distill_request, episodes, VerdictOutcome.UNKNOWN, MOST_CONTRAST_LESSONS)
 
     def _ask_model(
-        self, asked: DistillRequest, episodes: Sequence[tuple[Episode, Verdict]], finding: VerdictOutcome, most: int
+        self,
+        distill_request: DistillRequest,
+        episodes: Sequence[tuple[Episode, Verdict]],
+        finding: VerdictOutcome,
+        most: int,
     ) -> Sequence[Lesson]:
-        messages = list(asked.messages)
+        messages = list(distill_request.messages)
         grounds = [message.text for message in messages[1:]]
         answer = self._ask(messages, finding, grounds, most)
         if answer.problems:
             answer = self._ask_again(messages, finding, grounds, most, brief=CUT_OFF in answer.problems)
         if answer.problems:
             raise LLMRefused(f"{self._llm.name} gave no usable answer: {' '.join(answer.problems)}")
-        told = {"prompt": f"{asked.prompt.name}/{asked.prompt.hash}", "model": self._llm.name}
+        provenance = {"prompt": f"{distill_request.prompt.name}/{distill_request.prompt.hash}", "model": self._llm.name}
         return [
-            replace(lesson, metadata={**lesson.metadata, **told}, evidence=evidence_for(lesson, episodes, self._scrub))
+            replace(
+                lesson, metadata={**lesson.metadata, **provenance}, evidence=evidence_for(lesson, episodes, self._scrub)
+            )
             for lesson in answer.lessons
         ]
 
@@ -136,9 +143,9 @@ class DistillRequest:
     messages: tuple[Message, ...]
 
 
-def _request(asked: Prompt, text: str) -> DistillRequest:
+def _request(template: Prompt, text: str) -> DistillRequest:
     return DistillRequest(
-        prompt=asked, messages=(Message(role="system", text=asked.text), Message(role="user", text=text))
+        prompt=template, messages=(Message(role="system", text=template.text), Message(role="user", text=text))
     )
 
 
@@ -150,10 +157,10 @@ def request(
     trace_tokens: int = TRACE_TOKENS,
     most: int = MOST_LESSONS,
 ) -> DistillRequest:
-    asked = prompt(verdict.outcome.value, most)
-    told = f" ({cut_middle(scrub(verdict.reason), 100)})" if verdict.reason else ""
-    text = f"Session Outcome: {verdict.outcome}{told}\n\n{_record(episode, scrub, trace_tokens)}"
-    return _request(asked, text)
+    template = prompt(verdict.outcome.value, most)
+    reason = f" ({cut_middle(scrub(verdict.reason), 100)})" if verdict.reason else ""
+    text = f"Session Outcome: {verdict.outcome}{reason}\n\n{_record(episode, scrub, trace_tokens)}"
+    return _request(template, text)
 
 
 def contrast_request(
@@ -181,12 +188,12 @@ def evidence_for(lesson: Lesson, episodes: Sequence[tuple[Episode, Verdict]], sc
 
     Of its result, what is a report.
     """
-    wanted = frozenset(terms(f"{lesson.title} {lesson.content}"))
+    lesson_terms = frozenset(terms(f"{lesson.title} {lesson.content}"))
     best, text = 0, ""
     for episode, _ in episodes:
         for step in episode.steps:
-            shared = len(wanted.intersection(terms(f"{step.action[:1000]} {step.result[:1000]}")))
-            if shared > best:
-                reported = quote(message(step.result), step.action) if step.result else ""
-                best, text = shared, f"{step.action[:1000]}{reported and f' => {reported}'}"
-    return scrub(text)[:LONGEST_EVIDENCE_CHARS]
+            overlap = len(lesson_terms.intersection(terms(f"{step.action[:1000]} {step.result[:1000]}")))
+            if overlap > best:
+                report = quote(message(step.result), step.action) if step.result else ""
+                best, text = overlap, f"{step.action[:1000]}{report and f' => {report}'}"
+    return scrub(text)[:300]

@@ -4,7 +4,7 @@
     turn = loop.run("add retries to the client")
     turn.answer, turn.verdict, turn.learned
 
-Knows the order. Each part of it is a verb of the bank that can be called alone.
+Each part of it is a verb of the bank that can be called alone.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Teachable(Protocol):
 class LoopTurn:
     session: str
     advice: str
-    """What the agent was given; "" when nothing fitted."""
+    """Advice that the agent was given; "" when nothing fitted."""
     acted: Acted
     verdict: Verdict
     learned: tuple[str, ...]
@@ -85,16 +85,16 @@ class Loop:
         """One task. What the agent raises comes through, after the session has been ended as a failure."""
         run = begin(self._bank, task, self._namespace, self._max_tokens)
         with OnError(lambda error: fail(self._bank, run, f"{type(error).__name__}: {error}")):
-            acted = call(self._agent, task, run.advice, timeout_s=timeout_s)
-        verdict = finish(self._bank, run, acted)
-        learned: tuple[str, ...] = ()
+            reply = call(self._agent, task, run.advice, timeout_s=timeout_s)
+        verdict = finish(self._bank, run, reply)
+        memories: tuple[str, ...] = ()
         if self._learn_now and verdict.job_id is not None:
             attempt = self._bank.jobs.work(verdict.job_id)
-            learned = attempt.memories if attempt is not None else ()
-        if learned and self._consolidate is not None:
+            memories = attempt.memories if attempt is not None else ()
+        if memories and self._consolidate is not None:
             self._consolidate()
         return LoopTurn(
-            session=run.trajectory.id, advice=run.advice, acted=acted, verdict=verdict.verdict, learned=learned
+            session=run.trajectory.id, advice=run.advice, acted=reply, verdict=verdict.verdict, learned=memories
         )
 
 
@@ -120,27 +120,27 @@ def begin(bank: Teachable, task: str, namespace: str | None, max_tokens: int) ->
     return Begun(trajectory=trajectory, advice=advice)
 
 
-def finish(bank: Teachable, run: Begun, acted: Acted, *, distil: bool = True) -> Finished:
+def finish(bank: Teachable, run: Begun, reply: Acted, *, distil: bool = True) -> Finished:
     """Write down what was done, judge it and end the session."""
-    steps = _with_answer(acted)
+    steps = _with_answer(reply)
     for step in steps:
         metadata = dict(step.metadata) if step.ok is None else {**step.metadata, "ok": step.ok}
         bank.add_step(run.trajectory.id, step.action or "(nothing)", step.result, metadata)
     episode = replace(
-        episode_of(run.trajectory, ()), steps=tuple(steps), reward=fraction(acted.reward), outcome=acted.outcome
+        episode_of(run.trajectory, ()), steps=tuple(steps), reward=fraction(reply.reward), outcome=reply.outcome
     )
     verdict = bank.learning.judge().judge(episode)
-    ended = bank.end_session(run.trajectory.id, verdict.outcome.value, used=acted.used, verdict=verdict, distil=distil)
-    return Finished(episode=replace(episode, outcome=verdict.outcome.value), verdict=verdict, job_id=ended.job_id)
+    end = bank.end_session(run.trajectory.id, verdict.outcome.value, used=reply.used, verdict=verdict, distil=distil)
+    return Finished(episode=replace(episode, outcome=verdict.outcome.value), verdict=verdict, job_id=end.job_id)
 
 
-def _with_answer(acted: Acted) -> tuple[EpisodeStep, ...]:
+def _with_answer(reply: Acted) -> tuple[EpisodeStep, ...]:
     """The steps and the answer that they came to, which is judged and compared like what was done."""
-    answer = acted.answer.strip()
-    if not acted.steps:
+    answer = reply.answer.strip()
+    if not reply.steps:
         return (EpisodeStep(action=answer or "(no answer)"),)
-    is_told = not answer or answer in acted.steps[-1].action
-    return acted.steps if is_told else (*acted.steps, EpisodeStep(action=f"{ANSWER}: {answer}"))
+    is_told = not answer or answer in reply.steps[-1].action
+    return reply.steps if is_told else (*reply.steps, EpisodeStep(action=f"{ANSWER}: {answer}"))
 
 
 def fail(bank: Teachable, run: Begun, error: str) -> None:

@@ -3,8 +3,7 @@
     parallel     k runs at the same time under the same advice; the best answer counts, the contrast is learned
     sequential   one run that checks and refines its own answer k - 1 times; the best round counts, the whole is learned
 
-Knows how runs are started, compared and chosen from. The contrast is a job like any other, so an outage of the model
-that draws it loses nothing.
+The contrast is a job like any other, so an outage of the model that draws it loses nothing.
 """
 
 from __future__ import annotations
@@ -79,20 +78,20 @@ def parallel(  # noqa: PLR0913 - what bounds a bundle of runs, said once
     """
     _check(k)
     # All before any: what one run teaches must not reach another one of the same bundle.
-    begun = [begin(bank, task, namespace, ADVICE_TOKENS) for _ in range(k)]
-    advice = begun[0].advice
-    called = call_all(agent, [(task, advice)] * k, at_once=at_once, timeout_s=timeout_s, cancel=cancel)
-    pairs = [_end(bank, run, one) for run, one in zip(begun, called, strict=True)]
+    starts = [begin(bank, task, namespace, ADVICE_TOKENS) for _ in range(k)]
+    advice = starts[0].advice
+    results = call_all(agent, [(task, advice)] * k, at_once=at_once, timeout_s=timeout_s, cancel=cancel)
+    pairs = [_end(bank, run, result) for run, result in zip(starts, results, strict=True)]
     runs = [run for run, _ in pairs]
-    finished = {run.session: end for run, end in pairs if end is not None}
-    best = _best([run for run in runs if run.acted is not None], finished, choose_by)
+    ends = {run.session: end for run, end in pairs if end is not None}
+    best = _best([run for run in runs if run.acted is not None], ends, choose_by)
     job_id: str | None = None
-    learned: tuple[str, ...] = ()
-    if finished:
-        job_id = bank.jobs.queue_contrast(list(finished))
+    memories: tuple[str, ...] = ()
+    if ends:
+        job_id = bank.jobs.queue_contrast(list(ends))
         attempt = bank.jobs.work(job_id)
-        learned = attempt.memories if attempt is not None else ()
-    return Scaled(runs=tuple(runs), best=best, learned=learned, job_id=job_id)
+        memories = attempt.memories if attempt is not None else ()
+    return Scaled(runs=tuple(runs), best=best, learned=memories, job_id=job_id)
 
 
 def sequential(
@@ -107,28 +106,30 @@ def sequential(
 ) -> Scaled:
     """One run in k rounds, each of which sees the answer of the one before; a failed one keeps what was there."""
     _check(k)
-    begun = begin(bank, task, namespace, ADVICE_TOKENS)
+    start = begin(bank, task, namespace, ADVICE_TOKENS)
     rounds: list[Acted] = []
     error = ""
     for number in range(k):
         if cancel is not None and cancel.is_set():
             error = "It was called off."
             break
-        [called] = call_all(
-            agent, [(_prompt(task, rounds, number), begun.advice)], at_once=1, timeout_s=timeout_s, cancel=cancel
-        )
-        if called.acted is None:
-            error = called.error
+        question = task
+        if rounds:
+            check = prompt("refine" if number == 1 else "again").text.replace("{answer}", rounds[-1].answer)
+            question = f"{task}\n\n{check}"
+        [result] = call_all(agent, [(question, start.advice)], at_once=1, timeout_s=timeout_s, cancel=cancel)
+        if result.acted is None:
+            error = result.error
             break
-        rounds.append(called.acted)
-    run, end = _end(bank, begun, Called(acted=_join_rounds(task, rounds), error=error), distil=True)
-    learned: tuple[str, ...] = ()
+        rounds.append(result.acted)
+    run, end = _end(bank, start, Called(acted=_join_rounds(task, rounds), error=error), distil=True)
+    memories: tuple[str, ...] = ()
     if end is not None and end.job_id is not None:
         attempt = bank.jobs.work(end.job_id)
-        learned = attempt.memories if attempt is not None else ()
+        memories = attempt.memories if attempt is not None else ()
     run = replace(run, error=error)
     best = run if run.acted is not None else None
-    return Scaled(runs=(run,), best=best, learned=learned, job_id=end.job_id if end is not None else None)
+    return Scaled(runs=(run,), best=best, learned=memories, job_id=end.job_id if end is not None else None)
 
 
 def _check(k: int) -> None:
@@ -136,20 +137,13 @@ def _check(k: int) -> None:
         raise InvalidInput(f"k must be a whole number from 1 to {MOST_RUNS}, not {k!r}.")
 
 
-def _end(bank: Teachable, begun: Begun, called: Called, *, distil: bool = False) -> tuple[Rollout, Finished | None]:
-    if called.acted is None:
-        fail(bank, begun, called.error)
+def _end(bank: Teachable, start: Begun, result: Called, *, distil: bool = False) -> tuple[Rollout, Finished | None]:
+    if result.acted is None:
+        fail(bank, start, result.error)
         unknown = Verdict(outcome=VerdictOutcome.UNKNOWN, reason="It came to no answer.")
-        return Rollout(session=begun.trajectory.id, acted=None, verdict=unknown, error=called.error), None
-    end = finish(bank, begun, called.acted, distil=distil)
-    return Rollout(session=begun.trajectory.id, acted=called.acted, verdict=end.verdict), end
-
-
-def _prompt(task: str, rounds: Sequence[Acted], number: int) -> str:
-    if not rounds:
-        return task
-    check = prompt("refine" if number == 1 else "again").text.replace("{answer}", rounds[-1].answer)
-    return f"{task}\n\n{check}"
+        return Rollout(session=start.trajectory.id, acted=None, verdict=unknown, error=result.error), None
+    end = finish(bank, start, result.acted, distil=distil)
+    return Rollout(session=start.trajectory.id, acted=result.acted, verdict=end.verdict), end
 
 
 def _join_rounds(task: str, rounds: Sequence[Acted]) -> Acted | None:
@@ -158,42 +152,44 @@ def _join_rounds(task: str, rounds: Sequence[Acted]) -> Acted | None:
         return None
     best = min(reversed(range(len(rounds))), key=lambda number: _merit_of_round(task, rounds[number]))
     steps: list[EpisodeStep] = []
-    for number, acted in enumerate(rounds, 1):
-        steps += acted.steps
-        steps.append(EpisodeStep(action=f"{ANSWER} of round {number}: {acted.answer or '(none)'}"))
+    for number, reply in enumerate(rounds, 1):
+        steps += reply.steps
+        steps.append(EpisodeStep(action=f"{ANSWER} of round {number}: {reply.answer or '(none)'}"))
     if best != len(rounds) - 1:
         steps.append(EpisodeStep(action=f"{ANSWER}: {rounds[best].answer}, of round {best + 1}"))
     return replace(rounds[best], steps=tuple(steps))
 
 
-def _merit_of_round(task: str, acted: Acted) -> tuple[float, ...]:
-    """By the environment, or by what the trace shows; a later round that is no worse has refined the earlier."""
-    episode = Episode(task=task, namespace="", steps=acted.steps, reward=acted.reward, outcome=acted.outcome)
+def _merit_of_round(task: str, reply: Acted) -> tuple[float, ...]:
+    """Rank of a round, by the environment or by what the trace shows; a later round that is no worse has refined the
+    earlier.
+    """
+    episode = Episode(task=task, namespace="", steps=reply.steps, reward=reply.reward, outcome=reply.outcome)
     verdict = Judges((EnvironmentJudge(), RulesJudge())).judge(episode)
-    return (_RANK[verdict.outcome], -(acted.reward or 0.0))
+    return (_RANK[verdict.outcome], -(reply.reward or 0.0))
 
 
 # ---------------------------------------------------------------- choosing
 
 
-def _best(runs: Sequence[Rollout], finished: dict[str, Finished], choose_by: LLM | None) -> Rollout | None:
+def _best(runs: Sequence[Rollout], ends: dict[str, Finished], choose_by: LLM | None) -> Rollout | None:
     if not runs:
         return None
-    ranked = sorted(runs, key=_merit)
+    ranking = sorted(runs, key=_merit)
     # What the environment says is not open to opinion.
-    leaders = [run for run in ranked if run.verdict.outcome is ranked[0].verdict.outcome]
+    leaders = [run for run in ranking if run.verdict.outcome is ranking[0].verdict.outcome]
     if choose_by is not None and len(leaders) > 1:
-        chosen = _chosen_by(choose_by, [finished[run.session] for run in leaders])
-        if chosen is not None:
-            return leaders[chosen]
-    return ranked[0]
+        choice = _chosen_by(choose_by, [ends[run.session] for run in leaders])
+        if choice is not None:
+            return leaders[choice]
+    return ranking[0]
 
 
 def _merit(run: Rollout) -> tuple[float, ...]:
-    acted = run.acted or Acted(answer="")
-    reward = acted.reward if acted.reward is not None else 0.0
-    errors = sum(is_failure(step) for step in acted.steps)
-    return (_RANK[run.verdict.outcome], -reward, -run.verdict.certainty, errors, len(acted.steps))
+    reply = run.acted or Acted(answer="")
+    reward = reply.reward if reply.reward is not None else 0.0
+    errors = sum(is_failure(step) for step in reply.steps)
+    return (_RANK[run.verdict.outcome], -reward, -run.verdict.certainty, errors, len(reply.steps))
 
 
 def _chosen_by(llm: LLM, runs: Sequence[Finished], scrub: Callable[[str], str] = str) -> int | None:
@@ -201,7 +197,7 @@ def _chosen_by(llm: LLM, runs: Sequence[Finished], scrub: Callable[[str], str] =
     record = contrast_request([(end.episode, end.verdict) for end in runs], scrub=scrub).messages[1]
     messages = [Message(role="system", text=prompt("best").text), record]
     try:
-        found = _BEST.match(llm.complete(messages, max_tokens=200).text.strip())
+        match = _BEST.match(llm.complete(messages, max_tokens=200).text.strip())
     except LLMError:
         return None
-    return int(found[1]) - 1 if found is not None and 1 <= int(found[1]) <= len(runs) else None
+    return int(match[1]) - 1 if match is not None and 1 <= int(match[1]) <= len(runs) else None

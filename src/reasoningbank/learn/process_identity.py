@@ -12,8 +12,6 @@ from pathlib import Path
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _TABLE = Path("/proc/self/ns/pid")
-_START_FIELD = 19
-"""The 22nd field of stat, counted behind the name in brackets, which may hold spaces."""
 
 
 def this_process() -> str:
@@ -42,6 +40,7 @@ def _started_at(pid: int) -> str | None:
     """When a process started, in ticks of the machine; None when there is none, or it is dead and only not buried."""
     try:
         words = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-        return None if words[0] in "ZX" else words[_START_FIELD]
+        # The 22nd field of stat, counted behind the name in brackets, which may hold spaces.
+        return None if words[0] in "ZX" else words[19]
     except (OSError, IndexError):
         return None

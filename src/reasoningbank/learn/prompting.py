@@ -17,7 +17,7 @@ class Prompt:
     name: str
     text: str
     hash: str
-    """Of the text: two memories with the same hash were asked for in the same words."""
+    """Hash of the text: two memories with the same hash were asked for in the same words."""
 
 
 @cache

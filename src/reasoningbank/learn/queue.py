@@ -1,6 +1,5 @@
 """Job queue of the sessions that wait to be distilled, kept with the records.
 
-Knows when a job may be claimed, when it is given up, and that its effect and its acknowledgement are one transaction.
 What a job does is the worker's business (`learn.worker`).
 
 Invariants:
@@ -43,7 +42,6 @@ FIRST_WAIT_S = 30.0
 LONGEST_WAIT_S = 3600.0
 AT_ONCE = 0.0
 """A due time that every clock has passed."""
-LONGEST_ERROR_CHARS = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,13 +114,13 @@ def claim(context: BankContext, owner: str, limit: int) -> list[Claimed]:
 
 def take_over(context: BankContext, owner: str, stale: Lease) -> list[Claimed]:
     """The job of an owner that is gone; nothing when somebody was faster or the owner lives after all."""
-    unanswered = (stale.owner or "").startswith(HOST)
+    is_unanswered = (stale.owner or "").startswith(HOST)
     fresh = replace(
         stale,
         owner=f"{owner}#{stale.job_id}",
         beat=stale.beat + 1,
-        attempts=stale.attempts + unanswered,
-        lost=stale.lost + (not unanswered),
+        attempts=stale.attempts + is_unanswered,
+        lost=stale.lost + (not is_unanswered),
     )
 
     def change(writer: Writer) -> list[Claimed]:
@@ -135,18 +133,18 @@ def claim_one(context: BankContext, owner: str, job_id: str) -> Claimed:
     """A job by name, for whoever answers in person; waits for no due time."""
 
     def change(writer: Writer) -> list[Claimed]:
-        queued = _get_queued(writer, job_id)
-        free = queued.lease
+        entry = _get_queued(writer, job_id)
+        free = entry.lease
         if free is None or free.owner is not None:
-            raise Conflict(f"The job {job_id!r} cannot be claimed: it is {queued.standing}.")
-        fresh = replace(free, owner=f"{owner}#{queued.job.id}", beat=free.beat + 1, attempts=free.attempts + 1)
+            raise Conflict(f"The job {job_id!r} cannot be claimed: it is {entry.standing}.")
+        fresh = replace(free, owner=f"{owner}#{entry.job.id}", beat=free.beat + 1, attempts=free.attempts + 1)
         writer.change_lease(free, fresh)
         return _sound(context, writer, [fresh])
 
-    claimed = context.store.write(context.tenant, change)
-    if not claimed:
+    claims = context.store.write(context.tenant, change)
+    if not claims:
         raise Conflict(f"The job {job_id!r} has been tried {MOST_ATTEMPTS} times: `jobs retry` starts it anew.")
-    return claimed[0]
+    return claims[0]
 
 
 def _sound(context: BankContext, writer: Writer, leases: Sequence[Lease]) -> list[Claimed]:
@@ -169,8 +167,8 @@ def renew(context: BankContext, leases: Iterable[Lease]) -> list[Lease]:
     """Tell others that these owners live; gives back the leases that are still theirs."""
 
     def change(writer: Writer) -> list[Lease]:
-        raised = [(lease, replace(lease, beat=lease.beat + 1)) for lease in leases]
-        return [new for old, new in raised if writer.change_lease(old, new)]
+        renewals = [(lease, replace(lease, beat=lease.beat + 1)) for lease in leases]
+        return [new for old, new in renewals if writer.change_lease(old, new)]
 
     return context.store.write(context.tenant, change)
 
@@ -185,46 +183,46 @@ def held_by_others(reader: Reader, process: str) -> list[Lease]:
 def finish(
     context: BankContext,
     writer: Writer,
-    claimed: Claimed,
+    claim: Claimed,
     results: Sequence[str],
     metadata: Mapping[str, Any] | None = None,
 ) -> Job:
     """Acknowledge, inside the transaction that writes the effect. Raises when the lease is no longer ours."""
-    lease = still_held(writer, claimed)
+    lease = still_held(writer, claim)
     writer.change_lease(lease, None)
-    done = replace(
-        claimed.job,
+    job = replace(
+        claim.job,
         state=JobState.DONE,
         attempts=lease.attempts,
         results=tuple(results),
-        metadata={**claimed.job.metadata, **(metadata or {})},
+        metadata={**claim.job.metadata, **(metadata or {})},
         ended_at=context.clock(),
     )
-    done, _ = context.clean(done)
-    writer.revise(done)
-    return done
+    job, _ = context.clean(job)
+    writer.revise(job)
+    return job
 
 
-def fail(context: BankContext, claimed: Claimed, error: str, rng: Random) -> Job:
+def fail(context: BankContext, claim: Claimed, error: str, rng: Random) -> Job:
     """An attempt that ended badly: again after a wait that doubles, or never again after the last one."""
 
     def change(writer: Writer) -> Job:
-        lease = still_held(writer, claimed)
-        noted = replace(lease, error=_scrub_error(context, error))
+        lease = still_held(writer, claim)
+        note = replace(lease, error=_scrub_error(context, error))
         if lease.attempts >= MOST_ATTEMPTS:
-            return bury(context, writer, claimed.job, noted, lease)
+            return bury(context, writer, claim.job, note, lease)
         ready_at = context.clock() + waiting_s(lease.attempts, rng)
-        writer.change_lease(lease, replace(noted, owner=None, ready_at=ready_at))
-        return claimed.job
+        writer.change_lease(lease, replace(note, owner=None, ready_at=ready_at))
+        return claim.job
 
     return context.store.write(context.tenant, change)
 
 
-def put_off(context: BankContext, claimed: Claimed, reason: str, wait_s: float) -> None:
+def put_off(context: BankContext, claim: Claimed, reason: str, wait_s: float) -> None:
     """Not the job's fault (an outage, an orderly stop): the attempt is given back."""
 
     def change(writer: Writer) -> None:
-        lease = still_held(writer, claimed)
+        lease = still_held(writer, claim)
         free = replace(
             lease,
             owner=None,
@@ -239,7 +237,7 @@ def put_off(context: BankContext, claimed: Claimed, reason: str, wait_s: float) 
 
 def _scrub_error(context: BankContext, error: str) -> str:
     # A plugin's error may quote what it was given.
-    return context.scrubber.scrub(error).text[:LONGEST_ERROR_CHARS]
+    return context.scrubber.scrub(error).text[:2_000]
 
 
 def waiting_s(attempts: int, rng: Random) -> float:
@@ -248,16 +246,16 @@ def waiting_s(attempts: int, rng: Random) -> float:
     return longest * (0.5 + 0.5 * rng.random())
 
 
-def still_held(writer: Writer, claimed: Claimed) -> Lease:
+def still_held(writer: Writer, claim: Claimed) -> Lease:
     # Its beat may have risen since the claim; its owner names the claim.
-    there = writer.leases([claimed.job.id])
-    if not there or there[0].owner != claimed.lease.owner:
-        raise LeaseLost(f"The job {claimed.job.id} was taken over or ended by somebody else; this answer is dropped.")
+    there = writer.leases([claim.job.id])
+    if not there or there[0].owner != claim.lease.owner:
+        raise LeaseLost(f"The job {claim.job.id} was taken over or ended by somebody else; this answer is dropped.")
     return there[0]
 
 
-def bury(context: BankContext, writer: Writer, job: Job, last: Lease, held: Lease) -> Job:
-    writer.change_lease(held, None)
+def bury(context: BankContext, writer: Writer, job: Job, last: Lease, current: Lease) -> Job:
+    writer.change_lease(current, None)
     dead = replace(job, state=JobState.DEAD, attempts=last.attempts, error=last.error, ended_at=context.clock())
     writer.revise(dead)
     return dead
@@ -270,14 +268,14 @@ def retry(context: BankContext, job_id: str) -> Queued:
     """Start anew, with all attempts, at once: a dead or discarded job, or one that waits for its next turn."""
 
     def change(writer: Writer) -> Queued:
-        queued = _get_queued(writer, job_id)
-        if queued.standing in (JobState.DONE, "running"):
-            raise Conflict(f"The job {job_id!r} is {queued.standing}: there is nothing to retry.")
-        job = replace(queued.job, state=JobState.WAITING, attempts=0, ended_at=None)
-        if job != queued.job:
+        entry = _get_queued(writer, job_id)
+        if entry.standing in (JobState.DONE, "running"):
+            raise Conflict(f"The job {job_id!r} is {entry.standing}: there is nothing to retry.")
+        job = replace(entry.job, state=JobState.WAITING, attempts=0, ended_at=None)
+        if job != entry.job:
             writer.revise(job)
         free = _free(job)
-        writer.change_lease(queued.lease, free)
+        writer.change_lease(entry.lease, free)
         return Queued(job=job, lease=free)
 
     return context.store.write(context.tenant, change)
@@ -287,13 +285,13 @@ def discard(context: BankContext, job_id: str) -> Queued:
     """Never do it. Whoever is at it now will find its answer refused."""
 
     def change(writer: Writer) -> Queued:
-        queued = _get_queued(writer, job_id)
-        if queued.standing == JobState.DONE:
+        entry = _get_queued(writer, job_id)
+        if entry.standing == JobState.DONE:
             raise Conflict(f"The job {job_id!r} is done: forget its memories instead.")
-        attempts = queued.lease.attempts if queued.lease else queued.job.attempts
-        if queued.lease is not None:
-            writer.change_lease(queued.lease, None)
-        job = replace(queued.job, state=JobState.DISCARDED, attempts=attempts, ended_at=context.clock())
+        attempts = entry.lease.attempts if entry.lease else entry.job.attempts
+        if entry.lease is not None:
+            writer.change_lease(entry.lease, None)
+        job = replace(entry.job, state=JobState.DISCARDED, attempts=attempts, ended_at=context.clock())
         writer.revise(job)
         return Queued(job=job, lease=None)
 
@@ -316,8 +314,11 @@ def job_names(context: BankContext, jobs: Sequence[Job]) -> dict[str, str]:
     """The tasks that jobs are about and the titles of the memories that came of them, by their ids."""
     with context.read_for_output() as reader:
         tasks = reader.get(Trajectory, sorted({job.subject for job in jobs}))
-        made = reader.get(Memory, sorted({memory_id for job in jobs for memory_id in job.results}))
-    return {**{one.id: one.task for one in tasks.values()}, **{one.id: one.title for one in made.values()}}
+        memories = reader.get(Memory, sorted({memory_id for job in jobs for memory_id in job.results}))
+    return {
+        **{task.id: task.task for task in tasks.values()},
+        **{memory.id: memory.title for memory in memories.values()},
+    }
 
 
 def tally(reader: Reader, namespace: str | None = None) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """Report on each memory: shown, used, helped, hurt, what difference it makes, and what is dead weight.
 
-Knows which memories to tell of and in which order. The counting is the store's, the arithmetic that of `core.uplift`.
+Chooses which memories to tell of and in which order; the counting is the store's, the arithmetic that of `core.uplift`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.task_kind import type_in
 from reasoningbank.core.types import Memory, Remembered, Trajectory
 from reasoningbank.core.uplift import KindRate, Tally, Trial, Uplift, uplift_by_comparison, uplift_by_holdout
-from reasoningbank.ports import Reader
 
 MOST_LINES = 1_000
 MOST_LOOKED_AT = 20_000
 """Memories, the newest first: a report over more than that tells of these."""
-MOST_KINDS = 12
 SHOWN_IN_VAIN = 20
 """Shown so often without ever having been used or praised, a memory is dead weight."""
 UNSEEN_DAYS = 90.0
@@ -26,7 +24,6 @@ UNSEEN_DAYS = 90.0
 UPLIFT_OF_USE = 0.1
 """With so much more success where it was shown, a memory is no dead weight, whatever is said of it."""
 _DAY_S = 86_400.0
-_LONGEST_EXAMPLE_CHARS = 200
 _NOTHING = Tally()
 
 
@@ -67,7 +64,7 @@ class Report:
 
 
 def report(context: BankContext, *, namespace: str | None = None, since: float | None, limit: int) -> Report:
-    """`namespace` None is every one; `since` counts what happened from then on."""
+    """Report on the memories of a namespace, or of every one; counts what happened from `since` on."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_LINES:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST_LINES:,}, not {limit!r}.")
     start = 0.0 if since is None else since
@@ -80,8 +77,8 @@ def report(context: BankContext, *, namespace: str | None = None, since: float |
         trials: dict[str, list[Trial]] = {}
         for trial in reader.trials(namespace, start):
             trials.setdefault(trial.memory_id, []).append(trial)
-        kinds = reader.kind_rates(namespace, start, MOST_LOOKED_AT)
-        whole = (sum(kind.sessions for kind in kinds), sum(kind.succeeded for kind in kinds))
+        rates = reader.kind_rates(namespace, start, MOST_LOOKED_AT)
+        whole = (sum(rate.sessions for rate in rates), sum(rate.succeeded for rate in rates))
         now = context.clock()
         uplifts = _Uplifts(trials, whole)
         dead = {
@@ -91,26 +88,38 @@ def report(context: BankContext, *, namespace: str | None = None, since: float |
             if (memory_id in tallies or max(at, since_when) <= now - UNSEEN_DAYS * _DAY_S)
             and (why := _dead(tallies.get(memory_id), uplifts, memory_id, there_since=max(at, since_when), now=now))
         }
-        known = sorted((one for one in made_at if one in tallies), key=lambda memory_id: -tallies[memory_id].shown)
-        active = [one for one in known if tallies[one] != _NOTHING][:limit]
-        idle = [*(one for one in known if one in dead), *(one for one in dead if one not in tallies)]
+        shown_first = sorted(
+            (memory_id for memory_id in made_at if memory_id in tallies),
+            key=lambda memory_id: -tallies[memory_id].shown,
+        )
+        active = [memory_id for memory_id in shown_first if tallies[memory_id] != _NOTHING][:limit]
+        idle = [
+            *(memory_id for memory_id in shown_first if memory_id in dead),
+            *(memory_id for memory_id in dead if memory_id not in tallies),
+        ]
         memories = reader.get(Memory, [*dict.fromkeys((*active, *idle[:limit]))])
-        told = {
-            one.id: ReportLine(
-                remembered=one,
-                tally=tallies.get(one.id, _NOTHING),
-                withheld=sum(trial.sessions for trial in trials.get(one.id, ()) if trial.withheld),
-                uplift=uplifts.of(one.id),
-                dead=dead.get(one.id, ""),
+        lines = {
+            memory.id: ReportLine(
+                remembered=memory,
+                tally=tallies.get(memory.id, _NOTHING),
+                withheld=sum(trial.sessions for trial in trials.get(memory.id, ()) if trial.withheld),
+                uplift=uplifts.of(memory.id),
+                dead=dead.get(memory.id, ""),
             )
-            for one in context.weigh_memories(reader, list(memories.values()))
+            for memory in context.weigh_memories(reader, list(memories.values()))
         }
-        named = _name_kinds(context, reader, kinds[:MOST_KINDS])
-    here = [tallies[one] for one in made_at if one in tallies]
+        # The most frequent kinds.
+        top_rates = rates[:12]
+        examples = reader.get(Trajectory, [rate.example for rate in top_rates]) if top_rates else {}
+        kinds = tuple(
+            Kind(name=_name(context, rate, examples), sessions=rate.sessions, succeeded=rate.succeeded)
+            for rate in top_rates
+        )
+    here = [tallies[memory_id] for memory_id in made_at if memory_id in tallies]
     return Report(
-        lines=tuple(told[one] for one in active),
-        dead=tuple(told[one] for one in idle[:limit]),
-        kinds=tuple(named),
+        lines=tuple(lines[memory_id] for memory_id in active),
+        dead=tuple(lines[memory_id] for memory_id in idle[:limit]),
+        kinds=kinds,
         memories=len(made_at),
         shown=sum(tally.shown for tally in here),
         used=sum(tally.used for tally in here),
@@ -123,7 +132,7 @@ def report(context: BankContext, *, namespace: str | None = None, since: float |
 
 
 class _Uplifts:
-    """What difference memories make, each worked out when it is asked for: few of them are told of."""
+    """Differences that memories make, each worked out when it is asked for: few of them are told of."""
 
     def __init__(self, trials: Mapping[str, Sequence[Trial]], whole: tuple[int, int]) -> None:
         self._trials = trials
@@ -133,8 +142,8 @@ class _Uplifts:
         trials, whole = self._trials.get(memory_id), self._whole
         if trials is None:
             return None
-        shown = [trial for trial in trials if not trial.withheld]
-        had = (sum(trial.sessions for trial in shown), sum(trial.succeeded for trial in shown))
+        exposures = [trial for trial in trials if not trial.withheld]
+        had = (sum(trial.sessions for trial in exposures), sum(trial.succeeded for trial in exposures))
         return uplift_by_holdout(trials) or uplift_by_comparison(had, (whole[0] - had[0], whole[1] - had[1]))
 
 
@@ -151,16 +160,9 @@ def _dead(tally: Tally | None, uplifts: _Uplifts, memory_id: str, *, there_since
     return "" if uplift is not None and (uplift.low > 0.0 or uplift.value >= UPLIFT_OF_USE) else why
 
 
-def _name_kinds(context: BankContext, reader: Reader, kinds: Sequence[KindRate]) -> list[Kind]:
-    examples: Mapping[str, Trajectory] = reader.get(Trajectory, [kind.example for kind in kinds]) if kinds else {}
-    return [
-        Kind(name=_name(context, kind, examples), sessions=kind.sessions, succeeded=kind.succeeded) for kind in kinds
-    ]
-
-
 def _name(context: BankContext, kind: KindRate, examples: Mapping[str, Trajectory]) -> str:
-    given = type_in(kind.kind)
-    if given is not None:
-        return given
+    type_name = type_in(kind.kind)
+    if type_name is not None:
+        return type_name
     example = examples.get(kind.example)
-    return context.scrub_for_output(example).task[:_LONGEST_EXAMPLE_CHARS] if example is not None else "other tasks"
+    return context.scrub_for_output(example).task[:200] if example is not None else "other tasks"

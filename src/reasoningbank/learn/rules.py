@@ -1,10 +1,10 @@
 """Judges an episode by rules that read nothing but its trace.
 
-Knows two ways in which a failed session ends: the last action failed, or the same was done three times running and got
-the same. To come back to a place after other things is no such end. What was looked at may speak of errors without
-being one, and a service that refuses a call may do so rightly, so that an agent which changed nothing may have done all
-that was to be done: of these nothing is said. Of a good end it knows only what the environment itself says
-(`environment_words`): nothing else in a session that ended quietly told success from failure better than a coin
+A failed session ends in one of two ways: the last action failed, or the same was done three times running and got the
+same. To come back to a place after other things is no such end. What was looked at may speak of errors without being
+one, and a service that refuses a call may do so rightly, so that an agent which changed nothing may have done all that
+was to be done: of these nothing is said. A good end is only what the environment itself says (`environment_words`):
+nothing else in a session that ended quietly told success from failure better than a coin
 (`docs/decisions/0015-learning.md`), so a quiet end is unknown. Never reads `outcome` or `reward`.
 """
 
@@ -30,8 +30,6 @@ _LOOKING_CALL = re.compile(
     r"(?:get|find|list|search|read|fetch|look|view|show|check|query|describe|count|calculate|compute|think)(?![a-z])"
 )
 _ASKS_WHY = re.compile(r"(?i)\b(?:why|reproduce|diagnos\w+|investigate|find out|root cause)\b")
-_WORDS_OF_A_CALL = 4
-_LAST_WORDS_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +41,16 @@ class Sign:
 
 
 def judge(episode: Episode) -> Verdict:
-    proved = proof_in(episode)
-    if proved is not None:
-        return proved
+    proof = proof_in(episode)
+    if proof is not None:
+        return proof
     # To see something fail may be just what was asked for.
-    failed = None if _ASKS_WHY.search(ends_of(episode.task)) else _failed_end(episode.steps)
-    signs = [sign for sign in (failed, _standing_still(episode.steps)) if sign is not None]
+    bad_end = None if _ASKS_WHY.search(ends_of(episode.task)) else _failed_end(episode.steps)
+    signs = [bad_end] if bad_end is not None else []
+    latest = [step for step in episode.steps if step.action.strip()][-STANDING_STILL_STEPS:]
+    if len(latest) == STANDING_STILL_STEPS and len({(step.action, step.result) for step in latest}) == 1:
+        evidence = latest[0].action[:QUOTE_CHARS]
+        signs.append(Sign(reason="It did the same again and got the same.", evidence=evidence))
     if not signs:
         return Verdict(
             outcome=VerdictOutcome.UNKNOWN, reason="Nothing in the trace says how it went.", source=JudgedBy.RULES
@@ -63,17 +65,17 @@ def judge(episode: Episode) -> Verdict:
 
 
 def _failed_end(steps: Sequence[EpisodeStep]) -> Sign | None:
-    acted = [step for step in steps if step.action.strip() or step.result]
+    entries = [step for step in steps if step.action.strip() or step.result]
     # Often the very last thing is the report on an action that failed.
-    done = acted[:-1] if len(acted) > 1 and _is_spoken(acted[-1]) else acted
+    actions = entries[:-1] if len(entries) > 1 and _is_spoken(entries[-1]) else entries
     # One action alone that complains may have done all the same what was asked.
-    if not done or len(steps) == 1 or not _went_wrong(done[-1]) or _may_be_refused_rightly(done):
+    if not actions or len(steps) == 1 or not _went_wrong(actions[-1]) or _may_be_refused_rightly(actions):
         return None
-    return Sign(reason="The last action failed.", evidence=ends_of(done[-1].result)[:QUOTE_CHARS])
+    return Sign(reason="The last action failed.", evidence=ends_of(actions[-1].result)[:QUOTE_CHARS])
 
 
 def _went_wrong(step: EpisodeStep) -> bool:
-    """Whether an action failed, and did not merely show a text that speaks of failures."""
+    """True if an action failed, and did not merely show a text that speaks of failures."""
     if step.ok is not None or not is_failure(step):
         return step.ok is False
     if _DIFF.match(step.result):
@@ -85,26 +87,20 @@ def _went_wrong(step: EpisodeStep) -> bool:
     return lines[0].startswith(tuple(f"{name}:" for name in (*programs, *_SHELLS)))
 
 
-def _may_be_refused_rightly(done: Sequence[EpisodeStep]) -> bool:
-    """Whether the last call was refused to an agent that has changed nothing: perhaps nothing was to be changed."""
-    if not called_tool(done[-1].action):
+def _may_be_refused_rightly(actions: Sequence[EpisodeStep]) -> bool:
+    """True if the last call was refused to an agent that has changed nothing: perhaps nothing was to be changed."""
+    if not called_tool(actions[-1].action):
         return False
     return not any(
         (tool := called_tool(step.action)) and not _LOOKING_CALL.match(tool) and not is_failure(step)
-        for step in done[:-1]
+        for step in actions[:-1]
     )
 
 
-def _standing_still(steps: Sequence[EpisodeStep]) -> Sign | None:
-    tried = [step for step in steps if step.action.strip()][-STANDING_STILL_STEPS:]
-    if len(tried) < STANDING_STILL_STEPS or len({(step.action, step.result) for step in tried}) > 1:
-        return None
-    return Sign(reason="It did the same again and got the same.", evidence=tried[0].action[:QUOTE_CHARS])
-
-
 def _is_spoken(step: EpisodeStep) -> bool:
-    """Whether an action was to say something: a sentence, and not a call or a command."""
+    """True if an action was to say something: a sentence, and not a call or a command."""
     if step.action.startswith(ANSWER):
         return True
-    words = step.action[-_LAST_WORDS_CHARS:].rstrip().rstrip("\"')").split()
-    return step.ok is None and len(words) > _WORDS_OF_A_CALL and words[-1].endswith((".", "!", "?"))
+    words = step.action[-200:].rstrip().rstrip("\"')").split()
+    # So few words may be a call or a command.
+    return step.ok is None and len(words) > 4 and words[-1].endswith((".", "!", "?"))

@@ -38,7 +38,7 @@ class Ended:
     trajectory: Trajectory
     steps: int
     signals: tuple[Signal, ...]
-    """What the outcome said about the memories of this session."""
+    """Signals of the outcome about the memories of this session."""
     job_id: str | None
     """The job that will distil it, accepted in the same transaction; None when somebody else sees to that."""
 
@@ -72,12 +72,12 @@ def start(
 
 def session_named(reader: Reader, reference: str) -> Trajectory:
     """A session by its id, or by a beginning or ending of it that only one session has."""
-    found = reader.get(Trajectory, [reference]).get(reference)
-    if found is None and (whole_id := full_id(reader, Trajectory, reference)) is not None:
-        found = reader.get(Trajectory, [whole_id]).get(whole_id)
-    if found is None:
+    trajectory = reader.get(Trajectory, [reference]).get(reference)
+    if trajectory is None and (whole_id := full_id(reader, Trajectory, reference)) is not None:
+        trajectory = reader.get(Trajectory, [whole_id]).get(whole_id)
+    if trajectory is None:
         raise NotFound(f"There is no session {reference!r} here.")
-    return found
+    return trajectory
 
 
 def running(reader: Reader, reference: str, *, by_hook: bool = False) -> Trajectory:
@@ -99,24 +99,24 @@ def whole(reader: Reader, reference: str) -> tuple[Trajectory, list[Step]]:
 
 
 def step(context: BankContext, session: str, action: str, result: str, metadata: Mapping[str, Any]) -> Step:
-    wanted = required_text(action, "action", MAX_CONTENT_CHARS)
+    clean_action = required_text(action, "action", MAX_CONTENT_CHARS)
     got = clean_text(result, "result", MAX_CONTENT_CHARS)
     extra = clean_metadata(metadata)
 
     def change(writer: Writer) -> Step:
-        return _add_step(context, writer, running(writer, session).id, (wanted, got, extra))
+        return _add_step(context, writer, running(writer, session).id, (clean_action, got, extra))
 
     return context.store.write(context.tenant, change)
 
 
 def track(context: BankContext, reference: str, action: str, result: str, metadata: Mapping[str, Any]) -> Step:
     """Note what was done under a memory, outside of any session: a step whose trajectory is the memory itself."""
-    wanted = required_text(action, "action", MAX_CONTENT_CHARS)
+    clean_action = required_text(action, "action", MAX_CONTENT_CHARS)
     got = clean_text(result, "result", MAX_CONTENT_CHARS)
     extra = clean_metadata(metadata)
 
     def change(writer: Writer) -> Step:
-        return _add_step(context, writer, context.memory(writer, reference).id, (wanted, got, extra))
+        return _add_step(context, writer, context.memory(writer, reference).id, (clean_action, got, extra))
 
     return context.store.write(context.tenant, change)
 
@@ -128,9 +128,9 @@ def track_of(context: BankContext, reference: str) -> list[Step]:
     return sorted(steps, key=lambda s: s.number)
 
 
-def _add_step(context: BankContext, writer: Writer, under: str, said: tuple[str, str, Mapping[str, Any]]) -> Step:
-    action, result, metadata = said
-    made, _ = context.clean(
+def _add_step(context: BankContext, writer: Writer, under: str, fields: tuple[str, str, Mapping[str, Any]]) -> Step:
+    action, result, metadata = fields
+    record, _ = context.clean(
         Step(
             id=context.ids.new("stp"),
             tenant=context.tenant,
@@ -142,8 +142,8 @@ def _add_step(context: BankContext, writer: Writer, under: str, said: tuple[str,
             at=context.clock(),
         )
     )
-    writer.add(made)
-    return made
+    writer.add(record)
+    return record
 
 
 def end(
@@ -169,8 +169,8 @@ def end(
         there = running(writer, session, by_hook=by_hook)
         metadata = there.metadata if verdict is None else {**there.metadata, "verdict": verdict_metadata(verdict)}
         # A verdict may quote what was done.
-        ended: dict[str, Any] = {"outcome": outcome, "ended_at": context.clock(), "metadata": metadata}
-        trajectory, _ = context.clean(replace(there, revision=there.revision + 1, **ended))
+        changes: dict[str, Any] = {"outcome": outcome, "ended_at": context.clock(), "metadata": metadata}
+        trajectory, _ = context.clean(replace(there, revision=there.revision + 1, **changes))
         certainty = 1.0 if verdict is None else verdict.certainty
         signals = () if outcome == "unknown" else _credit(context, writer, trajectory, (used, ignored), certainty)
         steps = writer.count(Step, {"trajectory_id": trajectory.id})
@@ -193,8 +193,8 @@ def judge_again(
         if there.outcome != "unknown":
             return
         metadata = {**there.metadata, "verdict": verdict_metadata(verdict)}
-        told: dict[str, Any] = {"outcome": verdict.outcome.value, "metadata": metadata}
-        trajectory, _ = context.clean(replace(there, revision=there.revision + 1, **told))
+        changes: dict[str, Any] = {"outcome": verdict.outcome.value, "metadata": metadata}
+        trajectory, _ = context.clean(replace(there, revision=there.revision + 1, **changes))
         writer.revise(trajectory)
         for signal in _credit(context, writer, trajectory, (used, ignored), verdict.certainty):
             writer.add(signal)
@@ -216,11 +216,11 @@ def credit_taught(context: BankContext, session: str, verdict: Verdict) -> None:
                 trajectory_id=session,
                 comment=f"{verdict.reason} It was learned from that work.",
             )
-            told = derived_id("sig", f"{memory.id}\n{session}\n{verdict.outcome}")
+            signal_id = derived_id("sig", f"{memory.id}\n{session}\n{verdict.outcome}")
             # What was distilled with these words in it has begun with what they are worth.
-            known = memory.metadata.get("verdict") == f"{verdict.outcome} by {verdict.source}"
-            if not known and not writer.get(Signal, [told]):
-                writer.add(replace(signal_for(context, memory, evidence), id=told))
+            is_known = memory.metadata.get("verdict") == f"{verdict.outcome} by {verdict.source}"
+            if not is_known and not writer.get(Signal, [signal_id]):
+                writer.add(replace(signal_for(context, memory, evidence), id=signal_id))
 
     context.store.write(context.tenant, change)
 
@@ -234,12 +234,14 @@ def _credit(
 ) -> tuple[Signal, ...]:
     """For the memories that were used, and for those shown of which nobody knows that they were ignored."""
     used, ignored = parts
-    shown = {memory_id: one for memory_id, one in reader.shown_in(trajectory.id).items() if memory_id not in ignored}
-    there = reader.get(Memory, list(dict.fromkeys((*shown, *used))))
-    used_ones = [there.get(one) or context.memory(reader, one, trajectory.namespace) for one in used]
-    named = {memory.id: memory for memory in (standing_for(reader, one) for one in used_ones)}
-    memories, ranks, advice = _shown_memories(reader, shown, there)
-    memories |= named
+    showings = {
+        memory_id: showing for memory_id, showing in reader.shown_in(trajectory.id).items() if memory_id not in ignored
+    }
+    there = reader.get(Memory, list(dict.fromkeys((*showings, *used))))
+    mentions = [there.get(reference) or context.memory(reader, reference, trajectory.namespace) for reference in used]
+    used_memories = {memory.id: memory for memory in (standing_for(reader, mention) for mention in mentions)}
+    memories, ranks, advice = _shown_memories(reader, showings, there)
+    memories |= used_memories
     if not memories:
         return ()
     usual, positive = usual_before(reader, trajectory), trajectory.outcome == "success"
@@ -252,8 +254,8 @@ def _credit(
             Evidence(
                 kind=SignalKind.COMPLETION,
                 positive=positive,
-                weight=certainty * weight_of(memory.id, named, ranks, surprise),
-                used=memory.id in named,
+                weight=certainty * weight_of(memory.id, used_memories, ranks, surprise),
+                used=memory.id in used_memories,
                 source=source,
                 trajectory_id=trajectory.id,
                 comment=describe(usual),
@@ -266,13 +268,15 @@ def _credit(
 
 
 def _shown_memories(
-    reader: Reader, shown: Mapping[str, Showing], there: Mapping[str, Memory]
+    reader: Reader, showings: Mapping[str, Showing], there: Mapping[str, Memory]
 ) -> tuple[dict[str, Memory], dict[str, int], dict[str, str]]:
-    """What was shown, or what stands for it since, with the best rank of each and the advice that it gave."""
+    """Memories that were shown, or what stands for them since, with the best rank of each and the advice that it
+    gave.
+    """
     memories: dict[str, Memory] = {}
     ranks: dict[str, int] = {}
     advice: dict[str, str] = {}
-    for memory_id, showing in shown.items():
+    for memory_id, showing in showings.items():
         if memory_id not in there:
             continue
         subject, advice_id = subject_of(reader, there[memory_id], showing.advice_id)

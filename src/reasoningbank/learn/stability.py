@@ -1,8 +1,8 @@
 """Evidence from commits that lasted or were reverted, for the memories that were at hand when they were made.
 
-Knows which commits a session made, from what git said to it, and how one verdict on a session becomes signals: one for
-each memory and verdict, with an id made of both, so that looking again, or twice at once, adds nothing. What became of
-a commit is for others to find out; whoever cannot tell says nothing.
+The commits of a session are read from what git said to it. One verdict on a session becomes one signal for each memory
+and verdict, with an id made of both, so that looking again, or twice at once, adds nothing. What became of a commit is
+for others to find out; whoever cannot tell says nothing.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ SOURCE = "git"
 _GIT = re.compile(r"\bgit\b")
 _COMMITTED = re.compile(r"(?m)^\[[^\]\r\n]{1,250}? ([0-9a-f]{7,40})\] ")
 """`[main 1a2b3c4] subject`, as git says after a commit; also `[main (root-commit) …]` and `[detached HEAD …]`."""
-_LONGEST_RESULT_CHARS = 20_000
-_STEPS_AT_ONCE = 200
 
 
 class Fate(StrEnum):
@@ -42,16 +40,16 @@ class SettledCommit:
     commit: str
     """The one that decided it."""
     signals: tuple[Signal, ...]
-    """Those that are new."""
+    """Signals that are new."""
 
 
 def commits_in(steps: Iterable[Step]) -> tuple[str, ...]:
-    """As git named them, in order, each once."""
-    found: dict[str, None] = {}
+    """Commits of a session as git named them, in order, each once."""
+    commits: dict[str, None] = {}
     for step in steps:
         if _GIT.search(step.action) and step.metadata.get("ok") is not False:
-            found.update(dict.fromkeys(_COMMITTED.findall(step.result[:_LONGEST_RESULT_CHARS])))
-    return tuple(found)
+            commits.update(dict.fromkeys(_COMMITTED.findall(step.result[:20_000])))
+    return tuple(commits)
 
 
 def committing_sessions(context: BankContext, namespace: str) -> Iterator[tuple[Trajectory, tuple[str, ...]]]:
@@ -59,7 +57,7 @@ def committing_sessions(context: BankContext, namespace: str) -> Iterator[tuple[
     after: str | None = None
     while True:
         with context.store.read(context.tenant) as reader:
-            page = reader.select(Trajectory, {"namespace": namespace}, after=after, limit=_STEPS_AT_ONCE)
+            page = reader.select(Trajectory, {"namespace": namespace}, after=after, limit=200)
             steps = reader.select(Step, {"trajectory_id": [trajectory.id for trajectory in page]}) if page else []
         if not page:
             return
@@ -84,7 +82,7 @@ def settle(
     """One commit that was taken back speaks against the session; else one that lasted speaks for it."""
     fates = [(fate_of(commit), commit) for commit in commits]
     for fate in (Fate.REVERTED, Fate.SURVIVED):
-        commit = next((commit for found, commit in fates if found is fate), None)
+        commit = next((commit for actual, commit in fates if actual is fate), None)
         if commit is not None:
             break
     else:
@@ -105,29 +103,34 @@ def settle(
 def _signals(
     context: BankContext, reader: Reader, trajectory: Trajectory, fate: Fate, commit: str
 ) -> tuple[Signal, ...]:
-    given = reader.select(Signal, {"trajectory_id": trajectory.id})
-    used = {signal.memory_id for signal in given if signal.used}
-    there = {signal.id for signal in given}
-    seen = reader.shown_in(trajectory.id)
-    ranks, said = {one: how.rank for one, how in seen.items()}, {one: how.advice_id for one, how in seen.items()}
-    concerned = reader.get(Memory, list(dict.fromkeys((*ranks, *sorted(used)))))
+    signals = reader.select(Signal, {"trajectory_id": trajectory.id})
+    used = {signal.memory_id for signal in signals if signal.used}
+    there = {signal.id for signal in signals}
+    showings = reader.shown_in(trajectory.id)
+    ranks = {memory_id: showing.rank for memory_id, showing in showings.items()}
+    advice_ids = {memory_id: showing.advice_id for memory_id, showing in showings.items()}
+    memories = reader.get(Memory, list(dict.fromkeys((*ranks, *sorted(used)))))
     # Code lasts or falls long after: what was said of a text that was changed since stays with that text.
-    told = {signal.memory_id: signal.advice_id for signal in given} | said
+    advice_by_memory = {signal.memory_id: signal.advice_id for signal in signals} | advice_ids
     by_standing: dict[str, tuple[Memory, str, list[str]]] = {}
-    for memory in concerned.values():
-        standing, advice_id = subject_of(reader, memory, told[memory.id])
+    for memory in memories.values():
+        standing, advice_id = subject_of(reader, memory, advice_by_memory[memory.id])
         by_standing.setdefault(standing.id, (standing, advice_id, []))[2].append(memory.id)
-    made = []
-    for standing, advice_id, shown in by_standing.values():
+    new_signals = []
+    for standing, advice_id, memory_ids in by_standing.values():
         # Named by what was shown: a merge between two looks must not make the same evidence new.
-        names = [derived_id("sig", f"{context.tenant}\n{SOURCE}\n{name}\n{trajectory.id}\n{fate}") for name in shown]
+        names = [
+            derived_id("sig", f"{context.tenant}\n{SOURCE}\n{name}\n{trajectory.id}\n{fate}") for name in memory_ids
+        ]
         if standing.state is State.FORGOTTEN or not there.isdisjoint(names):
             continue
         evidence = Evidence(
             kind=SignalKind.STABILITY,
             positive=fate is Fate.SURVIVED,
             # As the outcome is credited, except that nobody knows how long code of a kind usually lasts.
-            weight=1.0 if standing.id in used else max(weight_of(name, used, ranks, surprise=1.0) for name in shown),
+            weight=1.0
+            if standing.id in used
+            else max(weight_of(name, used, ranks, surprise=1.0) for name in memory_ids),
             # The end of the session has counted its use already.
             used=False,
             source=SOURCE,
@@ -135,5 +138,5 @@ def _signals(
             comment=f"commit {commit[:12]} {fate}",
             advice_id=advice_id,
         )
-        made.append(replace(signal_for(context, standing, evidence), id=names[0]))
-    return tuple(made)
+        new_signals.append(replace(signal_for(context, standing, evidence), id=names[0]))
+    return tuple(new_signals)

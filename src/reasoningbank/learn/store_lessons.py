@@ -1,8 +1,8 @@
 """Stores lessons as memories, inside the transaction that ends their job.
 
-Knows how a lesson becomes a memory, that the same lesson twice is evidence and not a second memory, that what was
-learned from untrusted memories stays tied to them by its parents, and that what a tool told its readers stays the
-tool's. Ids are derived from the job, so that a lesson kept twice is one memory.
+The same lesson twice is evidence and not a second memory. What was learned from untrusted memories stays tied to them
+by its parents, and what a tool told its readers stays the tool's. Ids are derived from the job, so that a lesson kept
+twice is one memory.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ INITIAL_CONFIDENCE: Mapping[Outcome, float] = {
     Outcome.SUCCESS: INITIAL_DISTILLED_SUCCESS,
     Outcome.FAILURE: INITIAL_DISTILLED_FAILURE,
 }
-"""Of what was learned from a session that was judged, where the settings say nothing else."""
-_TIME_LETTERS = 10
+"""Initial confidence of what was learned from a session that was judged, where the settings say nothing else."""
 OFFLINE = "offline"
 """The name of the distiller that goes by rules."""
 _ACTION = pattern(r"`([^`\n]+)`")
@@ -59,7 +58,7 @@ class LessonSource:
 
 
 def validate(lessons: Sequence[Lesson], most: int, maker: str) -> tuple[Lesson, ...]:
-    """The same limits for every distiller, plugins included."""
+    """The lessons, if they keep to the limits, which are the same for every distiller, plugins included."""
     problems = [problem for lesson in lessons for problem in problems_of(lesson)] + find_repeated(lessons)
     if len(lessons) > most:
         problems.append(f"there are {len(lessons)} lessons; the limit is {most}.")
@@ -70,44 +69,49 @@ def validate(lessons: Sequence[Lesson], most: int, maker: str) -> tuple[Lesson, 
 
 def keep(context: BankContext, writer: Writer, lecture: LessonSource, lessons: Sequence[Lesson]) -> list[str]:
     """The ids of the memories that now hold these lessons, new ones and revised ones."""
-    kept = [_keep(context, writer, lecture, number, lesson) for number, lesson in enumerate(lessons, 1)]
-    ids = [memory_id for memory_id in kept if memory_id is not None]
+    results = [_keep(context, writer, lecture, number, lesson) for number, lesson in enumerate(lessons, 1)]
+    ids = [memory_id for memory_id in results if memory_id is not None]
     teach_distilled(context, writer, lecture.episode.source, ids)
     return ids
 
 
-def _keep(context: BankContext, writer: Writer, lecture: LessonSource, number: int, told: Lesson) -> str | None:
-    borrowed = borrowed_by(told, lecture.runs or (lecture.episode,))
-    told, episode = as_told(told, lecture.episode)
+def _keep(context: BankContext, writer: Writer, lecture: LessonSource, number: int, draft: Lesson) -> str | None:
+    borrowings = borrowed_by(draft, lecture.runs or (lecture.episode,))
+    draft, episode = as_told(draft, lecture.episode)
     lecture = lecture if episode is lecture.episode else replace(lecture, episode=episode)
     namespace = lecture.episode.namespace
-    lesson = lecture.distiller.settle(writer, namespace, told)
+    lesson = lecture.distiller.settle(writer, namespace, draft)
     if lesson is None:
         return None
-    key, there = _place_of(writer, lecture, namespace, lesson.key or _key_of_words(lesson))
+    words = " ".join(f"{lesson.outcome} {lesson.title} {lesson.content}".casefold().split())
+    digest = blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    key, there = _place_of(writer, lecture, namespace, lesson.key or f"lesson:{digest}")
     if not there:
-        made = _memory(context, lecture, lesson, namespace=namespace, key=key, identity=f"{lecture.job_id}/{number}")
-        memory, _ = context.clean(made)
-        return admit(writer, memory, _own_words(lecture, lesson), borrowed).memory.id
-    known = there[0]
-    merged = lecture.distiller.merge(known, lesson)
-    if merged is not None:
-        validate([merged], 1, lecture.distiller.name)
-        revised, _ = context.clean(_revise(context, lecture, known, merged))
-        if revised.revision != known.revision:
-            readmit(writer, known, revised, lecture.episode.origin, borrowed)
+        new_memory = _memory(
+            context, lecture, lesson, namespace=namespace, key=key, identity=f"{lecture.job_id}/{number}"
+        )
+        memory, _ = context.clean(new_memory)
+        return admit(writer, memory, _own_words(lecture, lesson), borrowings).memory.id
+    previous = there[0]
+    revision = lecture.distiller.merge(previous, lesson)
+    if revision is not None:
+        validate([revision], 1, lecture.distiller.name)
+        successor, _ = context.clean(_revise(context, lecture, previous, revision))
+        if successor.revision != previous.revision:
+            readmit(writer, previous, successor, lecture.episode.origin, borrowings)
         if lesson.kind == WARNING:
             # That it failed once more says nothing for what the warning advised.
-            return known.id
-    confirmed = _seen_again(context, lecture, known)
+            return previous.id
+    confirmation = _seen_again(context, lecture, previous)
     # A session that is distilled again as it grows confirms nothing: neither what it taught itself, nor twice.
-    if known.source != lecture.episode.source and not writer.get(Signal, [confirmed.id]):
-        writer.add(confirmed)
-    return known.id
+    if previous.source != lecture.episode.source and not writer.get(Signal, [confirmation.id]):
+        writer.add(confirmation)
+    return previous.id
 
 
 def _own_words(lecture: LessonSource, lesson: Lesson) -> str | None:
-    """What the rules wrote about a failure is their own form of words, and a quote; the actions in it are not.
+    """The actions in a lesson that the rules wrote about a failure; None for any other lesson. The rest of it is the
+    rules' own form of words, and a quote.
 
     Otherwise whoever made a tool say the same once would make every honest lesson about it an echo.
     """
@@ -128,16 +132,22 @@ def _place_of(writer: Writer, lecture: LessonSource, namespace: str, key: str) -
     return None, []
 
 
-def _is_ours(writer: Writer, lecture: LessonSource, known: Memory) -> bool:
-    """What somebody else wrote under a key, or the user has vouched for, is not a distiller's to revise."""
+def _is_ours(writer: Writer, lecture: LessonSource, memory: Memory) -> bool:
+    """True if a memory is the distiller's to revise, which what somebody else wrote under a key, or the user has
+    vouched for, is not.
+    """
     origin = lecture.episode.origin
-    return known.origin == origin and trust_in(writer, known) <= level_of(origin)
+    return memory.origin == origin and trust_in(writer, memory) <= level_of(origin)
 
 
 def _memory(
     context: BankContext, lecture: LessonSource, lesson: Lesson, *, namespace: str, key: str | None, identity: str
 ) -> Memory:
-    judged = lecture.verdict.outcome is not VerdictOutcome.UNKNOWN
+    settings = context.settings.confidence
+    initial_confidence = settings.initial_stored
+    if lecture.verdict.outcome is not VerdictOutcome.UNKNOWN:
+        is_success = lesson.outcome is Outcome.SUCCESS
+        initial_confidence = settings.initial_success if is_success else settings.initial_failure
     draft = Draft(
         title=lesson.title,
         description=lesson.description,
@@ -150,33 +160,24 @@ def _memory(
         parents=lecture.parents,
         source=lecture.episode.source,
         metadata=_provenance(lecture, lesson),
-        initial_confidence=_initial(context, lesson.outcome) if judged else context.settings.confidence.initial_stored,
+        initial_confidence=initial_confidence,
     )
+    # The same for the same lesson of a job, and in the order of the jobs: it begins with the time in the job's own id.
+    time = lecture.job_id.partition("_")[2][:10]
     memory = memory_from(
         draft,
-        memory_id=_id_of(lecture.job_id, identity),
+        memory_id=f"mem_{time}{derived_id('', identity)[1 + len(time) :]}",
         tenant=context.tenant,
         namespace=namespace,
-        initial_confidence=context.settings.confidence.initial_stored,
+        initial_confidence=settings.initial_stored,
         now=context.clock(),
     )
     return replace(memory, origin=lecture.episode.origin)
 
 
-def _initial(context: BankContext, outcome: Outcome) -> float:
-    settings = context.settings.confidence
-    return settings.initial_success if outcome is Outcome.SUCCESS else settings.initial_failure
-
-
-def _id_of(job_id: str, identity: str) -> str:
-    """The same for the same lesson of a job, and in the order of the jobs: it begins with the job's own time."""
-    time = job_id.partition("_")[2][:_TIME_LETTERS]
-    return f"mem_{time}{derived_id('', identity)[1 + len(time) :]}"
-
-
 def _provenance(lecture: LessonSource, lesson: Lesson) -> dict[str, Any]:
     """Where a lesson came from, so that a reader can check it."""
-    told: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         **lesson.metadata,
         "kind": lesson.kind,
         "job": lecture.job_id,
@@ -184,33 +185,33 @@ def _provenance(lecture: LessonSource, lesson: Lesson) -> dict[str, Any]:
         "verdict": f"{lecture.verdict.outcome} by {lecture.verdict.source}",
     }
     if lesson.evidence:
-        told["evidence"] = lesson.evidence
-    return told
+        metadata["evidence"] = lesson.evidence
+    return metadata
 
 
-def _revise(context: BankContext, lecture: LessonSource, known: Memory, lesson: Lesson) -> Memory:
-    changed = replace(
-        known,
+def _revise(context: BankContext, lecture: LessonSource, memory: Memory, lesson: Lesson) -> Memory:
+    successor = replace(
+        memory,
         title=lesson.title,
         description=lesson.description,
         content=lesson.content,
-        tags=tuple(dict.fromkeys((*known.tags, *lesson.tags))),
+        tags=tuple(dict.fromkeys((*memory.tags, *lesson.tags))),
         # A memory that takes something over from untrusted ones is their child from now on.
-        parents=tuple(dict.fromkeys((*known.parents, *lecture.parents))),
-        metadata={**known.metadata, **_provenance(lecture, lesson)},
+        parents=tuple(dict.fromkeys((*memory.parents, *lecture.parents))),
+        metadata={**memory.metadata, **_provenance(lecture, lesson)},
     )
-    said = (changed.title, changed.description, changed.content, changed.tags, changed.parents)
-    if said == (known.title, known.description, known.content, known.tags, known.parents):
-        return known
-    return replace(changed, revision=known.revision + 1, updated_at=max(context.clock(), known.updated_at))
+    texts = (successor.title, successor.description, successor.content, successor.tags, successor.parents)
+    if texts == (memory.title, memory.description, memory.content, memory.tags, memory.parents):
+        return memory
+    return replace(successor, revision=memory.revision + 1, updated_at=max(context.clock(), memory.updated_at))
 
 
-def _seen_again(context: BankContext, lecture: LessonSource, known: Memory) -> Signal:
+def _seen_again(context: BankContext, lecture: LessonSource, memory: Memory) -> Signal:
     source = lecture.episode.source
     return Signal(
-        id=derived_id("sig", f"{known.id}\n{source}\nseen again") if source else context.ids.new("sig"),
+        id=derived_id("sig", f"{memory.id}\n{source}\nseen again") if source else context.ids.new("sig"),
         tenant=context.tenant,
-        memory_id=known.id,
+        memory_id=memory.id,
         kind=SignalKind.COMPLETION,
         positive=True,
         weight=SEEN_AGAIN_WEIGHT,
@@ -219,10 +220,5 @@ def _seen_again(context: BankContext, lecture: LessonSource, known: Memory) -> S
         trajectory_id=lecture.episode.source,
         comment="another session taught the same",
         at=context.clock(),
-        advice_id=known.advice_id,
+        advice_id=memory.advice_id,
     )
-
-
-def _key_of_words(lesson: Lesson) -> str:
-    words = " ".join(f"{lesson.outcome} {lesson.title} {lesson.content}".casefold().split())
-    return f"lesson:{blake2b(words.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"

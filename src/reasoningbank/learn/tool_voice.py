@@ -48,27 +48,30 @@ def borrowed_by(lesson: Lesson, episodes: Sequence[Episode]) -> tuple[str, ...]:
     if lesson.kind == FACT:
         return ()
     trouble = lesson.metadata.get("trouble", {})
-    advised = _QUOTE.sub(" ", FAILED.sub(" ", f"{lesson.title}\n{lesson.description}\n{lesson.content}"))
-    advised += "".join(f"\n`{trouble[name]}`" for name in ("worked", "first") if trouble.get(name))
+    advice = _QUOTE.sub(" ", FAILED.sub(" ", f"{lesson.title}\n{lesson.description}\n{lesson.content}"))
+    advice += "".join(f"\n`{trouble[name]}`" for name in ("worked", "first") if trouble.get(name))
     kinds: dict[str, None] = {}
     for episode in episodes:
-        said = [str(entry.get("content", "")) for entry in episode.messages if entry.get("role") == "user"]
+        messages = [str(entry.get("content", "")) for entry in episode.messages if entry.get("role") == "user"]
         own = [step.action for step in episode.steps]
-        own[:1] = ["\n".join((episode.task, *said, *own[:1]))]
-        kinds |= dict.fromkeys(borrowed_in(advised, [step.result for step in episode.steps], own))
+        own[:1] = ["\n".join((episode.task, *messages, *own[:1]))]
+        kinds |= dict.fromkeys(borrowed_in(advice, [step.result for step in episode.steps], own))
     return tuple(kinds)
 
 
 def _telling_tool(lesson: Lesson, episode: Episode) -> str | None:
     text = _QUOTE.sub(" ", f"{lesson.title}\n{lesson.description}\n{lesson.content}")
-    said, acted = _runs(text), _runs("\n".join(_ACTION.findall(text)))
+    text_runs, action_runs = _runs(text), _runs("\n".join(_ACTION.findall(text)))
     # The names in a fact were each looked at before: a list repeats what was printed, that is what it is for.
     may_repeat = lesson.kind == FACT
-    done: set[tuple[str, ...]] = set()
+    earlier_runs: set[tuple[str, ...]] = set()
     for step in episode.steps[:MOST_STEPS]:
         # What an output repeats of the actions before it was theirs first.
-        done |= _runs(step.action)
-        if any(_is_repeated(line, said - done, acted - done, may_repeat=may_repeat) for line in _lines(step)):
+        earlier_runs |= _runs(step.action)
+        if any(
+            _is_repeated(line, text_runs - earlier_runs, action_runs - earlier_runs, may_repeat=may_repeat)
+            for line in _lines(step)
+        ):
             name = _NOT_IN_A_NAME.sub("_", called_tool(step.action) or head(step.action))[:60]
             return f"tool:{name or 'output'}"
     return None
@@ -80,14 +83,14 @@ def _lines(step: EpisodeStep) -> list[str]:
     return [line for line in read.splitlines() if line.strip()]
 
 
-def _is_repeated(line: str, said: Runs, acted: Runs, *, may_repeat: bool) -> bool:
+def _is_repeated(line: str, text_runs: Runs, action_runs: Runs, *, may_repeat: bool) -> bool:
     runs = _runs(line)
-    shared = len(runs & said)
-    if shared < FEWEST_SHARED:
+    overlap = len(runs & text_runs)
+    if overlap < FEWEST_SHARED:
         return False
-    if instructs(line) or len(runs & acted) >= MUCH_SHARED:
+    if instructs(line) or len(runs & action_runs) >= MUCH_SHARED:
         return True
-    return not may_repeat and shared >= MUCH_SHARED and not is_report(as_one_line(line))
+    return not may_repeat and overlap >= MUCH_SHARED and not is_report(as_one_line(line))
 
 
 def _runs(text: str) -> Runs:

@@ -1,7 +1,7 @@
 """Renders an episode as text for a model: within a budget, and as data that cannot pass for anything else.
 
-Knows that the beginning of a session says what was wanted and its end how it went, so what does not fit is cut from the
-middle. The text stands between two lines whose mark is a hash of the text itself: no text can hold its own.
+The beginning of a session says what was wanted and its end how it went, so what does not fit is cut from the middle.
+The text stands between two lines whose mark is a hash of the text itself: no text can hold its own.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from reasoningbank.core.wording import counted
 TRACE_TOKENS = 6_000
 LONGEST_STEP_SHARE = 0.25
 """No single step may take more than this share of the budget, so that one huge output does not push out the rest."""
-_REACH_CHARS_PER_TOKEN = 16
-_LEAST_REACH_CHARS = 20_000
 _SCRUB_NOTHING: Callable[[str], str] = str
 
 
 def trace_of(episode: Episode, *, tokens: int = TRACE_TOKENS, scrub: Callable[[str], str] = _SCRUB_NOTHING) -> str:
-    """The steps, numbered. Scrubbed before they are cut to their share, so that no cut hides half a secret."""
+    """The steps of an episode, numbered. Scrubbed before they are cut to their share, so that no cut hides half a
+    secret.
+    """
     share = max(40, int(tokens * LONGEST_STEP_SHARE))
     parts = []
     for number, step in enumerate(episode.steps, 1):
@@ -36,7 +36,7 @@ def trace_of(episode: Episode, *, tokens: int = TRACE_TOKENS, scrub: Callable[[s
 
 def _near_ends(text: str, share: int) -> str:
     """Far more of both ends than will be shown, so that what this cut may have torn is cut away with the middle."""
-    reach = max(_LEAST_REACH_CHARS, share * _REACH_CHARS_PER_TOKEN)
+    reach = max(20_000, share * 16)
     return text if len(text) <= 2 * reach else f"{text[:reach]}\n{text[-reach:]}"
 
 
@@ -45,13 +45,13 @@ def middle_out(parts: Sequence[str], tokens: int) -> str:
     costs = [count_tokens(part) + 1 for part in parts]
     if sum(costs) <= tokens:
         return "\n".join(parts)
-    first, last, left = 0, len(parts), tokens - 12
+    first, last, remaining = 0, len(parts), tokens - 12
     while first < last:
         from_end = (len(parts) - last) <= first
         cost = costs[last - 1] if from_end else costs[first]
-        if cost > left:
+        if cost > remaining:
             break
-        left -= cost
+        remaining -= cost
         first, last = (first, last - 1) if from_end else (first + 1, last)
     note = f"[… {counted(last - first, 'step')} left out …]"
     return "\n".join([*parts[:first], note, *parts[last:]])

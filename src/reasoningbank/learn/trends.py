@@ -34,7 +34,7 @@ class Day:
     """In UTC, as 2026-11-15."""
     learned: int
     warnings: int
-    """Of those learned, the ones about what went wrong."""
+    """Lessons about what went wrong, of those learned."""
     succeeded: int
     failed: int
     supported: int
@@ -53,7 +53,7 @@ class Trends:
 
 
 def trends(context: BankContext, *, days: int, namespace: str | None = None) -> Trends:
-    """`namespace` None is every one."""
+    """Trends of the last `days` days, today included; of every namespace where none is named."""
     if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= MOST_DAYS:
         raise InvalidInput(f"days must be a whole number from 1 to {MOST_DAYS}, not {days!r}.")
     now = context.clock()
@@ -62,43 +62,45 @@ def trends(context: BankContext, *, days: int, namespace: str | None = None) -> 
     with context.store.read(context.tenant) as reader:
         moments = reader.happenings(namespace, starts[0].timestamp())
         latest = sorted(moments.said, reverse=True)
-        followed = list(dict.fromkeys(memory_id for _, _, memory_id in latest))[:MOST_WEIGHED]
-        memories = list(reader.get(Memory, followed).values()) if followed else []
+        memory_ids = list(dict.fromkeys(memory_id for _, _, memory_id in latest))[:MOST_WEIGHED]
+        memories = list(reader.get(Memory, memory_ids).values()) if memory_ids else []
         signals: dict[str, list[Signal]] = defaultdict(list)
-        for signal in reader.select(Signal, {"memory_id": followed}) if followed else ():
+        for signal in reader.select(Signal, {"memory_id": memory_ids}) if memory_ids else ():
             signals[signal.memory_id].append(signal)
-    weighed = [(memory, evidence_for(memory, signals[memory.id])) for memory in memories]
-    learned, warnings = _by_day(moments.learned, Outcome.SUCCESS.value), _by_day(moments.learned, Outcome.FAILURE.value)
-    succeeded, failed = _by_day(moments.ended, True), _by_day(moments.ended, False)
-    said = [(at, positive) for at, positive, _ in moments.said]
-    supported, contradicted = _by_day(said, True), _by_day(said, False)
-    made = []
+    evidence = [(memory, evidence_for(memory, signals[memory.id])) for memory in memories]
+    lessons, warnings = _by_day(moments.learned, Outcome.SUCCESS.value), _by_day(moments.learned, Outcome.FAILURE.value)
+    successes, failures = _by_day(moments.ended, True), _by_day(moments.ended, False)
+    reports = [(at, positive) for at, positive, _ in moments.said]
+    support, contradictions = _by_day(reports, True), _by_day(reports, False)
+    rows = []
     for start in starts:
         number = int(start.timestamp() // DAY_S)
         end = min(now, (start + timedelta(days=1)).timestamp())
-        made.append(
+        rows.append(
             Day(
                 day=start.date().isoformat(),
-                learned=learned[number] + warnings[number],
+                learned=lessons[number] + warnings[number],
                 warnings=warnings[number],
-                succeeded=succeeded[number],
-                failed=failed[number],
-                supported=supported[number],
-                contradicted=contradicted[number],
-                confidence=_spread(context.policy, weighed, end),
+                succeeded=successes[number],
+                failed=failures[number],
+                supported=support[number],
+                contradicted=contradictions[number],
+                confidence=_spread(context.policy, evidence, end),
             )
         )
-    return Trends(days=tuple(made), followed=len(weighed))
+    return Trends(days=tuple(rows), followed=len(evidence))
 
 
 def _by_day(moments: Sequence[tuple[float, object]], what: object) -> Counter[int]:
     return Counter(int(at // DAY_S) for at, which in moments if which == what)
 
 
-def _spread(policy: ConfidencePolicy, weighed: Sequence[tuple[Memory, list[Signal]]], at: float) -> MiddleHalf | None:
+def _spread(policy: ConfidencePolicy, evidence: Sequence[tuple[Memory, list[Signal]]], at: float) -> MiddleHalf | None:
     means = sorted(
-        fold(policy, memory.initial_confidence, memory.created_at, [one for one in said if one.at <= at], at).mean
-        for memory, said in weighed
+        fold(
+            policy, memory.initial_confidence, memory.created_at, [signal for signal in signals if signal.at <= at], at
+        ).mean
+        for memory, signals in evidence
         if memory.created_at <= at
     )
     if not means:

@@ -1,7 +1,7 @@
 """Works one job from its claim to its end: reads the session, judges it, distils it, stores what it teaches.
 
-Knows which failures are the job's own (they count against it) and which are not (the job waits). Threads, leases of
-others and the order of jobs are the crew's business (`learn.worker_pool`).
+Failures of the job's own count against it; for any other the job waits. Threads, leases of others and the order of jobs
+are the crew's business (`learn.worker_pool`).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Teacher:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What a job is about: one session, or several runs of one task that are to be compared."""
+    """Input of a distillation job: one session, or several runs of one task that are to be compared."""
 
     episodes: tuple[Episode, ...]
     shown: tuple[str, ...]
@@ -83,69 +83,69 @@ class Material:
         not see.
         """
         origins = [episode.origin for episode in self.episodes]
-        return replace(self.episodes[0], origin=min(origins, key=lambda one: (level_of(one), kind_of(one) == HOOK)))
+        return replace(
+            self.episodes[0], origin=min(origins, key=lambda origin: (level_of(origin), kind_of(origin) == HOOK))
+        )
 
 
-def work(context: BankContext, claimed: queue.Claimed, teachers: Sequence[Teacher], rng: Random) -> Attempt:
-    job_id = claimed.job.id
+def work(context: BankContext, claim: queue.Claimed, teachers: Sequence[Teacher], rng: Random) -> Attempt:
+    job_id = claim.job.id
     try:
-        return _work(context, claimed, teachers)
+        return _work(context, claim, teachers)
     except LeaseLost as error:
         return Attempt(job_id=job_id, end=End.LOST, error=str(error))
     except (LLMUnavailable, MissingExtra) as error:
-        return _put_off(context, claimed, error, rng)
+        return _put_off(context, claim, error, rng)
     except StoreError:
         # The bank itself fails: nothing can be said about the job, not even that it failed. Its lease runs out.
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the door of a job: a plugin may raise whatever it likes
-        return _fail(context, claimed, f"{type(error).__name__}: {error}", rng)
+        return _fail(context, claim, f"{type(error).__name__}: {error}", rng)
 
 
-def _put_off(
-    context: BankContext, claimed: queue.Claimed, error: LLMUnavailable | MissingExtra, rng: Random
-) -> Attempt:
-    asked = error.retry_after_s if isinstance(error, LLMUnavailable) else None
-    wait_s = queue.waiting_s(1, rng) if asked is None else asked * (1.0 + 0.1 * rng.random())
+def _put_off(context: BankContext, claim: queue.Claimed, error: LLMUnavailable | MissingExtra, rng: Random) -> Attempt:
+    retry_after_s = error.retry_after_s if isinstance(error, LLMUnavailable) else None
+    wait_s = queue.waiting_s(1, rng) if retry_after_s is None else retry_after_s * (1.0 + 0.1 * rng.random())
     try:
-        queue.put_off(context, claimed, str(error), wait_s)
+        queue.put_off(context, claim, str(error), wait_s)
     except LeaseLost as lost:
-        return Attempt(job_id=claimed.job.id, end=End.LOST, error=str(lost))
-    return Attempt(job_id=claimed.job.id, end=End.PUT_OFF, error=str(error), retry_after_s=wait_s)
+        return Attempt(job_id=claim.job.id, end=End.LOST, error=str(lost))
+    return Attempt(job_id=claim.job.id, end=End.PUT_OFF, error=str(error), retry_after_s=wait_s)
 
 
-def _fail(context: BankContext, claimed: queue.Claimed, error: str, rng: Random) -> Attempt:
+def _fail(context: BankContext, claim: queue.Claimed, error: str, rng: Random) -> Attempt:
     try:
-        job = queue.fail(context, claimed, error, rng)
+        job = queue.fail(context, claim, error, rng)
     except LeaseLost as lost:
-        return Attempt(job_id=claimed.job.id, end=End.LOST, error=str(lost))
+        return Attempt(job_id=claim.job.id, end=End.LOST, error=str(lost))
     end = End.DEAD if job.state is JobState.DEAD else End.FAILED
-    return Attempt(job_id=claimed.job.id, end=end, error=error)
+    return Attempt(job_id=claim.job.id, end=end, error=error)
 
 
-def _work(context: BankContext, claimed: queue.Claimed, teachers: Sequence[Teacher]) -> Attempt:
-    material = material_of(context, claimed.job)
+def _work(context: BankContext, claim: queue.Claimed, teachers: Sequence[Teacher]) -> Attempt:
+    material = material_of(context, claim.job)
     if not material.episodes:
         # Erased since: there is nothing to learn, and nothing to try again.
-        return _end(context, claimed, None, ())
+        return _end(context, claim, None, ())
     most = context.settings.distillation.max_extractions_per_session
     verdict, lessons, distiller = teach(material, teachers, most)
     lecture = LessonSource(
-        job_id=claimed.job.id,
+        job_id=claim.job.id,
         episode=material.source,
         verdict=verdict,
         distiller=distiller,
         parents=material.shown,
         runs=material.episodes,
     )
-    return _end(context, claimed, lecture, lessons, () if lessons else _reasons(material, distiller))
+    return _end(context, claim, lecture, lessons, () if lessons else _reasons(material, distiller))
 
 
 def _reasons(material: Material, distiller: Distiller) -> tuple[LeftOut, ...]:
     """Why a session taught nothing: what looked like a lesson in it, or that nothing did."""
     if not isinstance(distiller, Explains):
         return ()
-    found = tuple(reason for episode in material.episodes for reason in distiller.left_out(episode))
-    return found or (NOTHING_IN_IT,)
+    reasons = tuple(reason for episode in material.episodes for reason in distiller.left_out(episode))
+    return reasons or (NOTHING_IN_IT,)
 
 
 def material_of(context: BankContext, job: Job) -> Material:
@@ -155,15 +155,15 @@ def material_of(context: BankContext, job: Job) -> Material:
         trajectories = reader.get(Trajectory, ids)
         there = [trajectories[session] for session in ids if session in trajectories]
         steps = {t.id: reader.select(Step, {"trajectory_id": t.id}) for t in there}
-        shown = dict.fromkeys(memory for t in there for memory in reader.shown_in(t.id))
+        memories = dict.fromkeys(memory for t in there for memory in reader.shown_in(t.id))
     episodes = [episode_of(t, sorted(steps[t.id], key=lambda step: step.number)) for t in there]
-    return Material(episodes=tuple(episodes), shown=tuple(shown), contrast=job.kind == queue.CONTRAST)
+    return Material(episodes=tuple(episodes), shown=tuple(memories), contrast=job.kind == queue.CONTRAST)
 
 
 def teach(
     material: Material, teachers: Sequence[Teacher], most: int = MOST_LESSONS
 ) -> tuple[Verdict, tuple[Lesson, ...], Distiller]:
-    """By the first teacher that can be reached; the last one's outage is the outage."""
+    """Verdict, lessons and distiller of the first teacher that can be reached; the last one's outage is the outage."""
     for teacher in teachers[:-1]:
         try:
             return _taught_by(material, teacher, most)
@@ -174,21 +174,21 @@ def teach(
 
 def _taught_by(material: Material, teacher: Teacher, most: int) -> tuple[Verdict, tuple[Lesson, ...], Distiller]:
     name = teacher.distiller.name
-    judged = [(episode, teacher.judge.judge(episode)) for episode in material.episodes]
+    runs = [(episode, teacher.judge.judge(episode)) for episode in material.episodes]
     if not material.contrast:
-        [(episode, verdict)] = judged
+        [(episode, verdict)] = runs
         # A distiller of somebody's own knows the usual limit, not this bank's.
         lessons = validate(teacher.distiller.distill(episode, verdict), max(most, MOST_LESSONS), name)[:most]
         # What the user said is told in a session and not learned from it: whoever distils, it takes no place from that.
         return verdict, (*wishes_in(episode), *lessons), teacher.distiller
-    lessons = validate(teacher.distiller.contrast(judged), MOST_CONTRAST_LESSONS, name)
-    known = [verdict for _, verdict in judged if verdict.outcome is not VerdictOutcome.UNKNOWN]
-    return (known or [judged[0][1]])[0], lessons, teacher.distiller
+    lessons = validate(teacher.distiller.contrast(runs), MOST_CONTRAST_LESSONS, name)
+    verdicts = [verdict for _, verdict in runs if verdict.outcome is not VerdictOutcome.UNKNOWN]
+    return (verdicts or [runs[0][1]])[0], lessons, teacher.distiller
 
 
 def _end(
     context: BankContext,
-    claimed: queue.Claimed,
+    claim: queue.Claimed,
     lecture: LessonSource | None,
     lessons: Sequence[Lesson],
     left_out: tuple[LeftOut, ...] = (),
@@ -197,15 +197,15 @@ def _end(
 
     def change(writer: Writer) -> list[str]:
         ids = [] if lecture is None else keep(context, writer, lecture, lessons)
-        queue.finish(context, writer, claimed, ids, _report(lecture, left_out))
+        queue.finish(context, writer, claim, ids, _report(lecture, left_out))
         return ids
 
     memories = tuple(context.store.write(context.tenant, change))
-    return Attempt(job_id=claimed.job.id, end=End.DONE, memories=memories, left_out=left_out)
+    return Attempt(job_id=claim.job.id, end=End.DONE, memories=memories, left_out=left_out)
 
 
 def _report(lecture: LessonSource | None, left_out: Sequence[LeftOut]) -> dict[str, Any]:
     if lecture is None:
         return {"note": "The session had been erased."}
-    why = {"left_out": [{"what": one.what, "why": one.why} for one in left_out]} if left_out else {}
+    why = {"left_out": [{"what": omission.what, "why": omission.why} for omission in left_out]} if left_out else {}
     return {"distiller": lecture.distiller.name, "verdict": verdict_metadata(lecture.verdict), **why}

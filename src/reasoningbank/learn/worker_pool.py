@@ -1,7 +1,6 @@
 """Worker pool: several jobs at a time, their leases kept alive, and the jobs of dead workers taken over.
 
-Knows how many jobs to hold, when to look for more and when to wait. One thread (the caller's) claims, beats and
-watches; the others work.
+One thread (the caller's) claims, beats and watches; the others work.
 
 Two rules keep one bad job from harming the rest:
 - a job whose worker died is run alone, so that if it kills this process too, no neighbour is counted an attempt for
@@ -37,8 +36,6 @@ POLL_S = 1.0
 IDLE_EVERY_S = 3600.0
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 300.0
-MOST_REMEMBERED = 10_000
-STOPPED = "The worker was stopped."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +54,12 @@ class Shift:
 
 
 @contextmanager
-def beating(context: BankContext, claimed: queue.Claimed) -> Iterator[None]:
+def beating(context: BankContext, claim: queue.Claimed) -> Iterator[None]:
     """Keep the lease of one job alive while the block works on it."""
     over = threading.Event()
 
     def beat() -> None:
-        leases = [claimed.lease]
+        leases = [claim.lease]
         while leases and not over.wait(queue.HEARTBEAT_S):
             try:
                 leases = queue.renew(context, leases)
@@ -137,8 +134,8 @@ class Crew:
         self._beaten_at = self._monotonic()
         try:
             while not self._stopping.is_set():
-                found = self._claim(slots)
-                if not self._hands and not found:
+                has_work = self._claim(slots)
+                if not self._hands and not has_work:
                     if not self._shift.watch or self._is_full():
                         break
                     self._rest()
@@ -177,10 +174,10 @@ class Crew:
         if self._stale:
             # First let the others end, then run it alone.
             return bool(self._hands) or self._take_over()
-        while (wanted := self._jobs_to_claim(slots)) > 0:
-            claimed = queue.claim(self._context, self._owner(), wanted)
-            self._take(claimed)
-            if len(claimed) < wanted:
+        while (amount := self._jobs_to_claim(slots)) > 0:
+            claims = queue.claim(self._context, self._owner(), amount)
+            self._take(claims)
+            if len(claims) < amount:
                 break
         return bool(self._hands)
 
@@ -189,28 +186,28 @@ class Crew:
         if self._resume_at:
             # After an outage one job shows whether it is over.
             return 0 if self._hands else min(1, self._jobs_left())
-        wanted = min(slots - len(self._hands), self._shift.batch, self._jobs_left())
-        return wanted if not self._hands or wanted >= min(max(1, self._shift.batch // 2), self._jobs_left()) else 0
+        amount = min(slots - len(self._hands), self._shift.batch, self._jobs_left())
+        return amount if not self._hands or amount >= min(max(1, self._shift.batch // 2), self._jobs_left()) else 0
 
     def _look(self, now: float) -> None:
         if self._hands and now - self._looked_at < POLL_S:
             return
         self._looked_at = now
         with self._context.store.read(self._context.tenant) as reader:
-            others = queue.held_by_others(reader, self._me)
-        self._stale = self._watch.stale(others, is_gone)
+            leases = queue.held_by_others(reader, self._me)
+        self._stale = self._watch.stale(leases, is_gone)
 
     def _take_over(self) -> bool:
         while self._stale:
-            claimed = queue.take_over(self._context, self._owner(), self._stale.pop(0))
-            if claimed:
+            claims = queue.take_over(self._context, self._owner(), self._stale.pop(0))
+            if claims:
                 self._alone = True
-                self._take(claimed)
+                self._take(claims)
                 return True
         return True
 
-    def _take(self, claimed: Sequence[queue.Claimed]) -> None:
-        for item in claimed:
+    def _take(self, claims: Sequence[queue.Claimed]) -> None:
+        for item in claims:
             self._hands[item.job.id] = item
             self._taken += 1
             self._todo.put(item)
@@ -229,42 +226,42 @@ class Crew:
     def _hand(self) -> None:
         rng = Random(self._rng.getrandbits(64))  # noqa: S311 - jitter
         while (item := self._todo.get()) is not None:
-            done, error = attempt(partial(work, self._context, item, self._teachers, rng))
-            ended = done or error
-            assert ended is not None
-            self._ended.put((item.job.id, ended))
-            del done, error, ended
+            result, error = attempt(partial(work, self._context, item, self._teachers, rng))
+            end = result or error
+            assert end is not None
+            self._ended.put((item.job.id, end))
+            del result, error, end
 
     def _collect(self) -> None:
         """Wait for one attempt to end, then take all that have."""
         wait_s = min(POLL_S, queue.HEARTBEAT_S)
         while self._hands:
             try:
-                job_id, ended = self._ended.get(timeout=wait_s)
+                job_id, end = self._ended.get(timeout=wait_s)
             except Empty:
                 return
             wait_s = 0.0
             self._hands.pop(job_id, None)
             self._alone = False
-            if isinstance(ended, BaseException):
-                raise ended
-            self._note(ended)
+            if isinstance(end, BaseException):
+                raise end
+            self._note(end)
 
-    def _note(self, done: Attempt) -> None:
-        self.attempts.append(done)
-        self._proven |= done.end is End.DONE
+    def _note(self, result: Attempt) -> None:
+        self.attempts.append(result)
+        self._proven |= result.end is End.DONE
         if self._shift.watch:
             # Whoever watches for months need not remember every job of them.
-            del self.attempts[:-MOST_REMEMBERED]
-        if done.end is End.PUT_OFF:
+            del self.attempts[:-10_000]
+        if result.end is End.PUT_OFF:
             # Those that were under way when it began all report it; only what was tried after a pause doubles it.
             if self._monotonic() >= self._resume_at:
                 self._pause_s = min(LONGEST_PAUSE_S, max(FIRST_PAUSE_S, 2 * self._pause_s))
                 self._resume_at = self._monotonic() + self._pause_s * (0.5 + 0.5 * self._rng.random())
-        elif done.end is not End.LOST:
+        elif result.end is not End.LOST:
             self._pause_s = self._resume_at = 0.0
         if self._on_attempt is not None:
-            self._on_attempt(done)
+            self._on_attempt(result)
 
     # ------------------------------------------------------------ keeping leases
 
@@ -273,15 +270,15 @@ class Crew:
         if not self._hands or now - self._beaten_at < queue.HEARTBEAT_S:
             return
         self._beaten_at = now
-        held = queue.renew(self._context, [item.lease for item in self._hands.values()])
-        for lease in held:
+        leases = queue.renew(self._context, [item.lease for item in self._hands.values()])
+        for lease in leases:
             self._hands[lease.job_id] = replace(self._hands[lease.job_id], lease=lease)
 
     def _leave(self) -> None:
         """Give back what is not done. An answer that comes later finds its lease gone and is dropped."""
         for item in self._hands.values():
             try:
-                queue.put_off(self._context, item, STOPPED, 0.0)
+                queue.put_off(self._context, item, "The worker was stopped.", 0.0)
             except LeaseLost:
                 continue
             except BankError:

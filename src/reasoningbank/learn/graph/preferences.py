@@ -111,7 +111,7 @@ def preferences_in(text: str, *, answered: bool) -> Iterator[str]:
     """Each preference in the user's own words. `answered` says that the agent has spoken before."""
     if len(text) > LONGEST_MESSAGE_CHARS:
         return
-    found = [rule for rule, _ in rules_in(text, answered=answered) if _LASTS.search(rule) or not _is_of_this_case(rule)]
+    found = [rule for rule, _ in rules_in(text, is_reply=answered) if _LASTS.search(rule) or not _is_of_this_case(rule)]
     for sentence in sentences_in(text):
         if len(sentence) <= LONGEST_RULE_CHARS and "?" not in sentence:
             match = _OF_ANOTHER.search(sentence)

@@ -6,7 +6,7 @@ What worked that way is nothing to teach: it was not put right. What is dangerou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from reasoningbank.core.commands import commands_in
 from reasoningbank.core.patterns import pattern
@@ -58,23 +58,23 @@ _COMMENT = pattern(r"^\s*(?:#|//|--|/\*|;|<!--)\s*")
 
 
 def bypass_in(failing: str, working: str) -> str:
-    """What the working line has, and the failing one lacks, that gets past a check; "" when nothing does."""
+    """Part of the working line, absent from the failing one, that gets past a check; "" when there is none."""
     failing, working = failing[:LONGEST_READ_CHARS], working[:LONGEST_READ_CHARS]
-    known = set(dangers_in(failing))
-    dangers = (danger for danger in dangers_in(working) if danger[0] in _PAST_CHECKS and danger not in known)
+    dangers_before = set(dangers_in(failing))
+    dangers = (danger for danger in dangers_in(working) if danger[0] in _PAST_CHECKS and danger not in dangers_before)
     before = {word for command in commands_in(failing) for word in command.all_words}
-    loosened = (
+    options = (
         word
         for command in commands_in(working)
         for word in (*sorted(command.around), *command.words)
         if word not in before and _is_loosening(word, command_name(command.words))
     )
-    found = next((word for _, word in dangers), "") or next(loosened, "")
-    for way in (_SWALLOWS, _TAKES_BACK) if not found else ():
+    bypass = next((word for _, word in dangers), "") or next(options, "")
+    for way in (_SWALLOWS, _TAKES_BACK) if not bypass else ():
         match = way.search(working)
         if match and not way.search(failing):
             return match.group().strip()
-    return found
+    return bypass
 
 
 def _is_loosening(word: str, program: str) -> bool:
@@ -84,20 +84,22 @@ def _is_loosening(word: str, program: str) -> bool:
     return _LOOSENS.fullmatch(word) is not None or _SETTING.match(word) is not None
 
 
-def silenced_by(removed: Sequence[str], added: Sequence[str]) -> str:
-    """What an edit switches off instead of mending: a test, a rule, an assertion; "" when nothing."""
-    there = "\n".join(removed)
-    for line in added:
-        found = _SILENCES.search(line[:500])
-        if found and found.group() not in there:
-            return found.group().strip()
-    kept = {line.strip() for line in added}
-    for line in removed:
-        if _ASSERTS.match(line) and line.strip() not in kept and _is_gone(added):
+def silenced_by(old_lines: Sequence[str], new_lines: Sequence[str]) -> str:
+    """Text by which an edit switches a check off instead of mending the fault: a test, a rule, an assertion; "" when
+    there is none.
+    """
+    there = "\n".join(old_lines)
+    for line in new_lines:
+        match = _SILENCES.search(line[:500])
+        if match and match.group() not in there:
+            return match.group().strip()
+    new_texts = {line.strip() for line in new_lines}
+    for line in old_lines:
+        # Taken out, with no assertion in its place.
+        if (
+            _ASSERTS.match(line)
+            and line.strip() not in new_texts
+            and not any(_ASSERTS.match(other) and not _COMMENT.match(other) for other in new_lines)
+        ):
             return line.strip()[:60]
     return ""
-
-
-def _is_gone(added: Iterable[str]) -> bool:
-    """Whether no assertion stands in the place of one that was taken out."""
-    return not any(_ASSERTS.match(other) and not _COMMENT.match(other) for other in added)

@@ -1,7 +1,4 @@
-"""Tells why a command that worked after a change teaches nothing: look-ups, bypassed checks, typos, other runs.
-
-Knows the two commands, what the first one said, and what was done between them.
-"""
+"""Tells why a command that worked after a change teaches nothing: look-ups, bypassed checks, typos, other runs."""
 
 from __future__ import annotations
 
@@ -37,47 +34,47 @@ _FILTERED = re.compile(r"\bgrep\s+(?:-\w+\s+)*-\w*v\w*\s+([^|;]+)")
 _QUOTED = re.compile(r"['\"`‘“]([^'\"`’”\n]{1,120})['\"`’”]")
 
 
-def why_no_fix(steps: Sequence[EpisodeStep], failure: int, success: int, said: str) -> str:
-    """Why a change that was followed by success teaches nothing; "" when it does."""
+def why_no_fix(steps: Sequence[EpisodeStep], failure: int, success: int, error: str) -> str:
+    """Reason why a change that was followed by success teaches nothing; "" when it does teach."""
     wrong, right = steps[failure].action, steps[success].action
-    if (is_lookup(wrong) and not is_refused_option(said)) or is_probe(wrong) or _CODE.match(wrong):
+    if (is_lookup(wrong) and not is_refused_option(error)) or is_probe(wrong) or _CODE.match(wrong):
         return "code that was written for this once" if _CODE.match(wrong) else "a look-up that missed"
-    if is_bracketed(wrong) or _OF_THAT_DAY.search(said):
+    if is_bracketed(wrong) or _OF_THAT_DAY.search(error):
         return "another value of one case" if is_bracketed(wrong) else "it was so on that day"
     bypass = "" if called_tool(wrong) else bypass_in(wrong, right)
     if bypass or called_tool(wrong):
         return bypass and f"it got past a check with `{bypass}`"
     if are_typos(_swapped_words(wrong, right)) or _ADDRESS.search(right):
         return "it holds somebody's address" if _ADDRESS.search(right) else "a typo"
-    named = quoted_words(steps[failure]) | all_words(said)
-    if any(map(edits_in, steps[failure + 1 : success])) and not named & (all_words(wrong) - all_words(right)):
+    error_words = quoted_words(steps[failure]) | all_words(error)
+    if any(map(edits_in, steps[failure + 1 : success])) and not error_words & (all_words(wrong) - all_words(right)):
         return "the code was edited in between"
-    is_other = _only_runs_another(wrong, right, named) or _is_about_something_else(wrong, right)
-    hides = "it only hides what went wrong" if hides_failure(wrong, right, said) else ""
+    is_other = _only_runs_another(wrong, right, error_words) or _is_about_something_else(wrong, right)
+    hides = "it only hides what went wrong" if hides_failure(wrong, right, error) else ""
     return "something else was run" if is_other else hides
 
 
 def _is_about_something_else(wrong: str, right: str) -> bool:
-    """Whether two runs of one program have nothing in common that they are about: not the files of the first."""
+    """True if two runs of one program share nothing that they are about: none of the files of the first."""
     if head(wrong) != head(right):
         return False
     ours, theirs = ({word for word in bare_words(line)[1:] if not word.startswith("-")} for line in (wrong, right))
     return any("." in word or "/" in word for word in ours) and bool(theirs) and not ours & theirs
 
 
-def hides_failure(wrong: str, right: str, said: str) -> bool:
-    """Whether an action works only in that it no longer shows what went wrong: the same behind a filter, with its
+def hides_failure(wrong: str, right: str, error: str) -> bool:
+    """True if an action works only in that it no longer shows what went wrong: the same behind a filter, with its
     complaints thrown away, or still with the program that is not there.
     """
-    missing = _NOT_FOUND.search(said)
+    missing = _NOT_FOUND.search(error)
     if missing and re.search(rf"(?:^|[|;&(]\s*){re.escape(missing.group(1))}(?!\S)", right):
         return True
-    filtered = _FILTERED.search(right)
-    added = right[len(wrong.strip()) :].strip() if right.strip().startswith(wrong.strip()) else ""
+    filter_match = _FILTERED.search(right)
+    suffix = right[len(wrong.strip()) :].strip() if right.strip().startswith(wrong.strip()) else ""
     return (
-        added.startswith(("|", "2>", "#", "&& true"))
+        suffix.startswith(("|", "2>", "#", "&& true"))
         or (_THROWS_AWAY.search(right) is not None and _THROWS_AWAY.search(wrong) is None)
-        or (filtered is not None and bool(all_words(filtered.group(1)) & all_words(said)))
+        or (filter_match is not None and bool(all_words(filter_match.group(1)) & all_words(error)))
     )
 
 
@@ -96,20 +93,20 @@ def _line_words(line: str) -> Iterator[str]:
         yield from command.words
 
 
-def _only_runs_another(wrong: str, right: str, named: Collection[str]) -> bool:
-    """Whether only what it is run on differs, and the message does not speak of that: another test, another file."""
+def _only_runs_another(wrong: str, right: str, error_words: Collection[str]) -> bool:
+    """True if only what it is run on differs, and the message does not speak of that: another test, another file."""
     before, after = commands_in(wrong), commands_in(right)
     if [command.around for command in before] != [command.around for command in after]:
         return False
-    swapped = list(_swapped_words(wrong, right))
-    words = [word for pair in swapped for text in pair for word in text.split()]
+    swaps = list(_swapped_words(wrong, right))
+    words = [word for pair in swaps for text in pair for word in text.split()]
     if not words or any((word.startswith("-") and word not in _SELECT) or "=" in word for word in words):
         return False
-    removed = {word.casefold() for old, _ in swapped for word in (old, *old.split()) if word}
+    old_words = {word.casefold() for old, _ in swaps for word in (old, *old.split()) if word}
     programs = {command.words[0] for command in (*before, *after)}
-    return not removed & set(named) and not programs & set(words)
+    return not old_words & set(error_words) and not programs & set(words)
 
 
 def quoted_words(step: EpisodeStep) -> set[str]:
     """The words that the message quotes."""
-    return {word for quoted in _QUOTED.findall(message(step.result)) for word in all_words(quoted)}
+    return {word for quotation in _QUOTED.findall(message(step.result)) for word in all_words(quotation)}

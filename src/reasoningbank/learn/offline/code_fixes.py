@@ -31,9 +31,6 @@ from reasoningbank.learn.offline.trouble import goal_of, trouble_of
 from reasoningbank.learn.offline.words import called_tool, clip_line, describe_action, digest
 
 FURTHEST_STEPS = 30
-MOST_EDITS = 6
-MOST_CHANGES = 2
-_LONGEST_ACTION_CHARS = 120
 _ABOUT_A_BUG = pattern(
     r"(?i)\bassert|expected\b.{0,80}\b(?:got|but was|received|actual|to be)|\bexpect\(|syntax ?error"
     r"|unexpected token|indentation"
@@ -111,18 +108,18 @@ class CodeFix:
 
 def find_code_fixes(steps: Sequence[EpisodeStep]) -> list[CodeFix | LeftOut]:
     """Each failure of a check that edits put right: what to know of it, or why there is nothing to know."""
-    found: dict[str, CodeFix | LeftOut] = {}
+    by_kind: dict[str, CodeFix | LeftOut] = {}
     for failure, later in _mended_runs(steps):
-        said = message(steps[failure].result)
+        error = message(steps[failure].result)
         edits = [edit for step in steps[failure + 1 : later] for edit in edits_in(step) if edit.path]
         if not edits:
             continue
-        told = _read(failure, said, edits)
-        if isinstance(told, str):
-            found.setdefault(kind(said), LeftOut(what=clip_line(said, 100), why=told))
+        fix_or_reason = _read(failure, error, edits)
+        if isinstance(fix_or_reason, str):
+            by_kind.setdefault(kind(error), LeftOut(what=clip_line(error, 100), why=fix_or_reason))
         else:
-            found[kind(said) + " ".join(told.names)] = told
-    return list(found.values())
+            by_kind[kind(error) + " ".join(fix_or_reason.names)] = fix_or_reason
+    return list(by_kind.values())
 
 
 def _mended_runs(steps: Sequence[EpisodeStep]) -> Iterator[tuple[int, int]]:
@@ -141,10 +138,10 @@ def _mended_runs(steps: Sequence[EpisodeStep]) -> Iterator[tuple[int, int]]:
                 yield number, again[0]
 
 
-def _is_same_check(one: str, other: str) -> bool:
+def _is_same_check(action: str, other: str) -> bool:
     """The same program on the same things, or on more or fewer of them."""
     return not called_tool(other) and any(
-        _covers(ours, theirs) or _covers(theirs, ours) for ours in commands_in(one) for theirs in commands_in(other)
+        _covers(ours, theirs) or _covers(theirs, ours) for ours in commands_in(action) for theirs in commands_in(other)
     )
 
 
@@ -157,57 +154,59 @@ def _covers(wide: ShellCommand, narrow: ShellCommand) -> bool:
     )
 
 
-def _read(failure: int, said: str, edits: Sequence[EditedLines]) -> CodeFix | str:
+def _read(failure: int, error: str, edits: Sequence[EditedLines]) -> CodeFix | str:
     """The fix, or why there is nothing in it for another day."""
-    why = _why_not(said, edits)
+    why = _why_not(error, edits)
     if why:
         return why
-    names = names_in(said)
-    told = (change for edit in edits for change in changes_about(edit, names)) if names else ()
-    changes = list(dict.fromkeys(told))
+    names = names_in(error)
+    candidates = (change for edit in edits for change in changes_about(edit, names)) if names else ()
+    changes = list(dict.fromkeys(candidates))
     if not changes:
         only = edits[0] if len(edits) == 1 and (is_config(edits[0]) or is_test_support(edits[0])) else None
         changes = list(changes_about(only, ())) if only else []
-    if not changes or len(changes) > MOST_CHANGES:
+    if not changes or len(changes) > 2:
         return "what was changed is too much to tell in a line" if changes else _NOT_ABOUT_IT
     about = tuple(name for name in names if any(change.names(name) for change in changes)) or names[:1]
-    return CodeFix(failure=failure, said=said, kind=kind(said), names=about, changes=tuple(changes))
+    return CodeFix(failure=failure, said=error, kind=kind(error), names=about, changes=tuple(changes))
 
 
-def _why_not(said: str, edits: Sequence[EditedLines]) -> str:
-    silenced = next(filter(None, (silenced_by(edit.removed, edit.added) for edit in edits)), "")
-    if silenced:
-        return f"the check was silenced: `{silenced}`"
-    if not _ABOUT_THE_WORLD.search(said) or (_ABOUT_A_BUG.search(said) and not any(map(is_config, edits))):
+def _why_not(error: str, edits: Sequence[EditedLines]) -> str:
+    suppression = next(filter(None, (silenced_by(edit.removed, edit.added) for edit in edits)), "")
+    if suppression:
+        return f"the check was silenced: `{suppression}`"
+    if not _ABOUT_THE_WORLD.search(error) or (_ABOUT_A_BUG.search(error) and not any(map(is_config, edits))):
         return "a bug that was mended once"
-    if _MISSES_A_PACKAGE.search(said) and any(map(is_manifest, edits)):
+    if _MISSES_A_PACKAGE.search(error) and any(map(is_manifest, edits)):
         return "what was missing is among the project's dependencies now"
-    return f"{len(edits)} edits: which of them mended it cannot be told" if len(edits) > MOST_EDITS else ""
+    return f"{len(edits)} edits: which of them mended it cannot be told" if len(edits) > 6 else ""
 
 
-def names_in(said: str) -> tuple[str, ...]:
+def names_in(error: str) -> tuple[str, ...]:
     """The names that an error speaks of, those between quotes first."""
-    quoted = [name.strip() for name in _NAMED.findall(said)]
-    plain = [match[1] or match[0] for match in _NAMED_PLAINLY.finditer(said)]
-    named = [name for name in (*quoted, *plain) if len(name) > 1 and name not in _NOT_A_NAME]
-    return tuple(dict.fromkeys(named))
+    in_quotes = [name.strip() for name in _NAMED.findall(error)]
+    plain = [match[1] or match[0] for match in _NAMED_PLAINLY.finditer(error)]
+    names = [name for name in (*in_quotes, *plain) if len(name) > 1 and name not in _NOT_A_NAME]
+    return tuple(dict.fromkeys(names))
 
 
 def lesson_of(fix: CodeFix, steps: Sequence[EpisodeStep], task: str = "") -> Lesson:
     failing = steps[fix.failure]
-    said = quote_output(fix.said, failing.action)
+    report = quote_output(fix.said, failing.action)
     change = "; ".join(change.text for change in fix.changes)
-    action = describe_action(failing.action, _LONGEST_ACTION_CHARS)
+    action = describe_action(failing.action, 120)
     trouble = trouble_of(
         failing.action, fix.said, change=change, goal=goal_of(failing, task), names=fix.names, is_at_fault=False
     )
     return Lesson(
         title=in_room(change, LONGEST_LESSON_TITLE_CHARS),
-        description=in_room(f"{trouble.get('program', 'a check')} fails with {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
-        content=f"`{action}` failed with {said}\nThe fix in the code: {change}",
+        description=in_room(
+            f"{trouble.get('program', 'a check')} fails with {report}", LONGEST_LESSON_DESCRIPTION_CHARS
+        ),
+        content=f"`{action}` failed with {report}\nThe fix in the code: {change}",
         outcome=Outcome.SUCCESS,
         tags=(FIX,),
-        evidence=f"{clip_line(failing.action, 80)} → {said}",
+        evidence=f"{clip_line(failing.action, 80)} → {report}",
         kind=FIX,
         key=f"code {digest(fix.kind, *fix.names, *(change.text for change in fix.changes))}",
         metadata={"trouble": trouble},

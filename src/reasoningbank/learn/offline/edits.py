@@ -1,7 +1,6 @@
 """Reads what a step of a coding agent changed in files: lines taken out, lines put in, by file.
 
-Knows the shapes in which agents hand over an edit: an old and a new text, a whole file, a patch, blocks to search for
-and replace.
+An edit comes as an old and a new text, a whole file, a patch, or blocks to search for and replace.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def _edits_in(action: str) -> tuple[EditedLines, ...]:
 
 
 def edits_in(step: EpisodeStep) -> tuple[EditedLines, ...]:
-    """What a step changed in files; nothing where it is no edit or failed."""
+    """Lines that a step changed in files; nothing where it is no edit or failed."""
     if step.ok is False or len(step.action) > LONGEST_READ_CHARS:
         return ()
     return _edits_in(step.action)
@@ -64,32 +63,28 @@ def edits_in(step: EpisodeStep) -> tuple[EditedLines, ...]:
 def _read(action: str) -> Iterator[EditedLines]:
     start = action.find("*** Begin Patch")
     if start >= 0:
-        yield from _of_patch(_unescaped(action[start:]))
+        patch = action[start:]
+        if "\\n" in patch and "\n" not in patch:
+            # Handed over as the text of a string.
+            patch = patch.encode("utf-8", "replace").decode("unicode_escape", "replace")
+        yield from _of_patch(patch)
         return
-    written = _EDITOR_LINE.fullmatch(action)
-    if written:
-        yield EditedLines(path="", removed=(), added=tuple((written.group(1) or "").splitlines()[:MOST_LINES]))
+    match = _EDITOR_LINE.fullmatch(action)
+    if match:
+        yield EditedLines(path="", removed=(), added=tuple((match.group(1) or "").splitlines()[:MOST_LINES]))
         return
-    given = arguments(action)
-    if given is not None:
-        yield from _of_call(action.split("(", 1)[0], given)
+    values = arguments(action)
+    if values is not None:
+        yield from _of_call(action.split("(", 1)[0], values)
         return
     for _, _, old, new, path in _SED.findall(action):
         yield EditedLines(path=path, removed=(old,), added=(new,))
 
 
-def _unescaped(text: str) -> str:
-    return (
-        text.encode("utf-8", "replace").decode("unicode_escape", "replace")
-        if "\\n" in text and "\n" not in text
-        else text
-    )
-
-
-def _of_call(tool: str, given: Mapping[str, object]) -> Iterator[EditedLines]:
-    path = next((value for name in _PATHS if isinstance(value := given.get(name), str)), "")
+def _of_call(tool: str, values: Mapping[str, object]) -> Iterator[EditedLines]:
+    path = next((value for name in _PATHS if isinstance(value := values.get(name), str)), "")
     patch = next(
-        (value for name in ("patch", "diff", "input", "patchText") if isinstance(value := given.get(name), str)), ""
+        (value for name in ("patch", "diff", "input", "patchText") if isinstance(value := values.get(name), str)), ""
     )
     if "*** Begin Patch" in patch:
         yield from _of_patch(patch)
@@ -99,32 +94,32 @@ def _of_call(tool: str, given: Mapping[str, object]) -> Iterator[EditedLines]:
         yield from _of_diff(patch.splitlines(), path)
     if not path:
         return
-    listed = given.get("edits")
-    for entry in [given, *(listed if isinstance(listed, list) else [])]:
+    entries = values.get("edits")
+    for entry in [values, *(entries if isinstance(entries, list) else [])]:
         if not isinstance(entry, Mapping):
             continue
         old, new = _first(entry, _OLD), _first(entry, _NEW)
         if new is not None and (old is not None or "insert_line" in entry):
             yield _changed(path, old or "", new)
-    whole = _first(given, _WHOLE)
-    if whole is not None and _first(given, _OLD) is None and _WRITES.search(tool):
+    whole = _first(values, _WHOLE)
+    if whole is not None and _first(values, _OLD) is None and _WRITES.search(tool):
         yield EditedLines(path=path, removed=(), added=tuple(whole.splitlines()[:MOST_LINES]), is_new=True)
 
 
-def _first(given: Mapping[str, object], names: Sequence[str]) -> str | None:
-    return next((value for name in names if isinstance(value := given.get(name), str)), None)
+def _first(values: Mapping[str, object], names: Sequence[str]) -> str | None:
+    return next((value for name in names if isinstance(value := values.get(name), str)), None)
 
 
 def _changed(path: str, old: str, new: str) -> EditedLines:
     """The lines that really differ."""
     before, after = old.splitlines()[:MOST_LINES], new.splitlines()[:MOST_LINES]
-    removed: list[str] = []
-    added: list[str] = []
+    old_lines: list[str] = []
+    new_lines: list[str] = []
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag != "equal":
-            removed += before[i1:i2]
-            added += after[j1:j2]
-    return EditedLines(path=path, removed=_telling(removed), added=_telling(added))
+            old_lines += before[i1:i2]
+            new_lines += after[j1:j2]
+    return EditedLines(path=path, removed=_telling(old_lines), added=_telling(new_lines))
 
 
 def _telling(lines: Sequence[str]) -> tuple[str, ...]:
@@ -137,9 +132,9 @@ def _of_patch(patch: str) -> Iterator[EditedLines]:
 
 
 def _of_diff(lines: Sequence[str], path: str) -> Iterator[EditedLines]:
-    named = next((match[1] for line in lines if (match := _FILE_OF_DIFF.match(line))), path)
+    target = next((match[1] for line in lines if (match := _FILE_OF_DIFF.match(line))), path)
     body = [line for line in lines if not re.match(r"(?:---|\+\+\+|diff |index |@@)", line)]
-    removed = [line[1:] for line in body if line.startswith("-")]
-    added = [line[1:] for line in body if line.startswith("+")]
-    if named and (removed or added):
-        yield _changed(named, "\n".join(removed), "\n".join(added))
+    old_lines = [line[1:] for line in body if line.startswith("-")]
+    new_lines = [line[1:] for line in body if line.startswith("+")]
+    if target and (old_lines or new_lines):
+        yield _changed(target, "\n".join(old_lines), "\n".join(new_lines))

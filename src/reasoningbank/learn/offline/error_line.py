@@ -22,7 +22,6 @@ NO_MESSAGE = "no message"
 
 _COLOURS = pattern(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
 _SPACE = pattern("[\\s\x00-\x1f\x7f\ud800-\udfff]+")
-_TRACEBACK = "Traceback (most recent call last)"
 
 _TIMES = pattern(
     r"(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d[\d.,]*(?:Z|[+-]\d\d:?\d\d)?\]?"
@@ -132,21 +131,24 @@ _WEAK = pattern(
 
 @lru_cache(maxsize=256)
 def error_line(output: str) -> str:
-    """What an output says went wrong, in one line; what little it says where it says no more."""
+    """The line of an output that says what went wrong; what little it says where it says no more."""
     lines = list(_cleaned(output))
     if not lines:
         return NO_MESSAGE
-    raised = _raised(output)
-    best, found = 0, ""
+    exception = _raised(output)
+    best, text = 0, ""
     for number, (line, is_pytest) in enumerate(lines):
-        rank = 95 if is_pytest and _opens_pytest_error(line) else _rank(line)
+        opens_pytest_error = is_pytest and (
+            _EXCEPTION.match(line) is not None or line.startswith(("assert ", "fixture ", "Failed: ", "recursive "))
+        )
+        rank = 95 if opens_pytest_error else _rank(line)
         if rank > best or (rank == best and line.startswith("Caused by: ")):
-            told = _with_what_follows(lines, number)
-            if told:
-                best, found = rank, told
-    if raised and best <= 90:
-        return raised
-    plain = _plain(found) or found or next((line for line, _ in lines if not _MARKS_OF_TESTS.match(line)), lines[0][0])
+            candidate = _with_what_follows(lines, number)
+            if candidate:
+                best, text = rank, candidate
+    if exception and best <= 90:
+        return exception
+    plain = _plain(text) or text or next((line for line, _ in lines if not _MARKS_OF_TESTS.match(line)), lines[0][0])
     return _SPACE.sub(" ", plain).strip() or NO_MESSAGE
 
 
@@ -168,9 +170,9 @@ def _cleaned(output: str) -> Iterator[tuple[str, bool]]:
         lines = [*lines[: MOST_LINES // 3], *lines[-2 * MOST_LINES // 3 :]]
     for raw in lines:
         line = raw.rsplit("\r", 1)[-1][:LONGEST_LINE_CHARS]
-        told = _PYTEST.match(line)
-        if told and line[0] == "E":
-            yield line[told.end() :].rstrip(), True
+        match = _PYTEST.match(line)
+        if match and line[0] == "E":
+            yield line[match.end() :].rstrip(), True
             continue
         line = _without_gutters(line.strip())
         if line:
@@ -191,19 +193,15 @@ def _without_gutters(line: str) -> str:
 
 
 def _raised(output: str) -> str:
-    """What the last traceback ends in: the first line after it that is not set in."""
-    _, found, after = without_colours(ends_of(output)).rpartition(_TRACEBACK)
-    if not found:
+    """The end of the last traceback: the first line after it that is not set in."""
+    _, separator, after = without_colours(ends_of(output)).rpartition("Traceback (most recent call last)")
+    if not separator:
         return ""
     lines = [line for line in after.splitlines()[1:] if line.strip()]
     # A traceback that was printed in a block is set in as a whole.
-    told = next((line for line in lines if _EXCEPTION.match(line.strip()) and not line.startswith("    ")), "")
-    told = told or next((line for line in lines if not line[0].isspace()), lines[-1] if lines else "")
-    return _SPACE.sub(" ", told[:LONGEST_LINE_CHARS]).strip()
-
-
-def _opens_pytest_error(line: str) -> bool:
-    return _EXCEPTION.match(line) is not None or line.startswith(("assert ", "fixture ", "Failed: ", "recursive "))
+    exception = next((line for line in lines if _EXCEPTION.match(line.strip()) and not line.startswith("    ")), "")
+    exception = exception or next((line for line in lines if not line[0].isspace()), lines[-1] if lines else "")
+    return _SPACE.sub(" ", exception[:LONGEST_LINE_CHARS]).strip()
 
 
 def _rank(line: str) -> int:
@@ -211,22 +209,22 @@ def _rank(line: str) -> int:
     if _SAYS_LITTLE.match(line) or _MARKS_OF_TESTS.match(line):
         return 0
     place = _PLACE.match(line)
-    said = line[place.end() :] if place else line
-    if _QUIET.match(line) or _FRAMES.match(line) or ("warning" in said[:24].casefold() and not _EXCEPTION.match(line)):
+    rest = line[place.end() :] if place else line
+    if _QUIET.match(line) or _FRAMES.match(line) or ("warning" in rest[:24].casefold() and not _EXCEPTION.match(line)):
         return 1
     if _WEAK.search(line):
         return 20
-    coded = _CODED.match(_ERROR_WORD.sub("", said, count=1) if place else said)
+    code = _CODED.match(_ERROR_WORD.sub("", rest, count=1) if place else rest)
     ranks = (
         (85, _EXCEPTION.match(line)),
-        (90, coded),
+        (90, code),
         (85, _PANIC.match(line)),
         (80, place or _ESLINT.match(line) or _RUBY.match(line)),
         (78, line == _WENT_WRONG),
         (75, _VOICED.match(line) or _SPEAKER.match(line)),
         (60, _COMPLAINS.search(line)),
     )
-    return next((rank for rank, found in ranks if found), 5)
+    return next((rank for rank, match in ranks if match), 5)
 
 
 def _with_what_follows(lines: Sequence[tuple[str, bool]], number: int) -> str:
@@ -249,13 +247,13 @@ def _with_what_follows(lines: Sequence[tuple[str, bool]], number: int) -> str:
 
 
 def _went_wrong(lines: Sequence[str]) -> str:
-    told = ""
+    cause = ""
     for line in lines:
         if line.startswith("*"):
             break
         if not _WEAK.search(line):
-            told = line.removeprefix("> ")
-    return told
+            cause = line.removeprefix("> ")
+    return cause
 
 
 def _plain(line: str) -> str:
@@ -269,5 +267,5 @@ def _plain(line: str) -> str:
         if cut and cut.end() < len(line):
             line = line[cut.end() :]
     word = _ERROR_WORD.match(line)
-    coded = word is not None and _CODED.match(line[word.end() :])
-    return line[word.end() :] if word and word.end() < len(line) and (line != whole or coded) else line
+    code = word is not None and _CODED.match(line[word.end() :])
+    return line[word.end() :] if word and word.end() < len(line) and (line != whole or code) else line

@@ -39,32 +39,31 @@ KEY = "place"
 _KEYS_AT_ONCE = 64
 _MOST_PLACES = 1_024
 """Considered in one namespace; beyond, a new account lies beside the others."""
-_MOST_PARTS = 60
 
 
 FEWEST_LISTED = 2
 """Names without parts: fewer are seen at a glance by whoever looks."""
 
 
-def fact(found: Survey) -> Lesson | None:
+def fact(survey: Survey) -> Lesson | None:
     """One lesson with everything that the session learned about its place; None when that is a single name."""
-    if len(found.things) < FEWEST_LISTED and not any(found.things.values()):
+    if len(survey.things) < FEWEST_LISTED and not any(survey.things.values()):
         return None
-    things = {name: parts[:_MOST_PARTS] for name, parts in found.things.items()}
-    place = ListedPlace(things=things, called=found.place)
-    said = clip_line(
-        f"Use these names instead of guessing. Told by {'; '.join(found.ways)}.", LONGEST_LESSON_DESCRIPTION_CHARS
+    things = {name: parts[:60] for name, parts in survey.things.items()}
+    place = ListedPlace(things=things, called=survey.place)
+    description = clip_line(
+        f"Use these names instead of guessing. Told by {'; '.join(survey.ways)}.", LONGEST_LESSON_DESCRIPTION_CHARS
     )
-    return lesson_of(place, description=said, evidence=found.evidence, key=KEY)
+    return lesson_of(place, description=description, evidence=survey.evidence, key=KEY)
 
 
 def with_guesses(lesson: Lesson, messages: Sequence[str]) -> Lesson:
     """The lesson with what guessing led to in this session, in words that are quoted already."""
-    quoted = next(filter(None, messages), "")
-    if not quoted:
+    quotation = next(filter(None, messages), "")
+    if not quotation:
         return lesson
-    said = f"{lesson.description} A guess failed with the program's words {quoted}"
-    return replace(lesson, description=in_room(said, LONGEST_LESSON_DESCRIPTION_CHARS))
+    description = f"{lesson.description} A guess failed with the program's words {quotation}"
+    return replace(lesson, description=in_room(description, LONGEST_LESSON_DESCRIPTION_CHARS))
 
 
 def lesson_of(place: ListedPlace, *, description: str, evidence: str, key: str) -> Lesson:
@@ -81,8 +80,8 @@ def lesson_of(place: ListedPlace, *, description: str, evidence: str, key: str) 
 
 
 def _title(place: ListedPlace) -> str:
-    described = [name for name, parts in place.things.items() if parts]
-    names = described or list(place.things)
+    with_parts = [name for name, parts in place.things.items() if parts]
+    names = with_parts or list(place.things)
     return clip_line(f"Names in {', '.join(names)}", LONGEST_LESSON_TITLE_CHARS)
 
 
@@ -98,73 +97,73 @@ def with_place_key(reader: Reader, namespace: str, lesson: Lesson) -> Lesson | N
     """The lesson under the key of the place that it is about: a known one with room, or the next free number. None
     when it is about one of several, and nothing tells which.
     """
-    seen = read(lesson.content)
-    known = {memory.key or "": read(memory.content) for memory in _places(reader, namespace)}
-    if _is_of_several(known, seen):
+    account = read(lesson.content)
+    places = {memory.key or "": read(memory.content) for memory in _places(reader, namespace)}
+    if _is_of_several(places, account):
         return None
-    free = next(f"{KEY} {number}" for number in count(1) if f"{KEY} {number}" not in known)
-    first, pages = _pages(known, seen)
+    free = next(f"{KEY} {number}" for number in count(1) if f"{KEY} {number}" not in places)
+    first, pages = _pages(places, account)
     if first is None:
         return replace(lesson, key=free)
     for key in pages:
-        rest = _share_of(key, pages, seen)
-        if rest.things and len(describe(join(known[key], rest))) <= LONGEST_PLACE_CHARS:
+        rest = _share_of(key, pages, account)
+        if rest.things and len(describe(join(places[key], rest))) <= LONGEST_PLACE_CHARS:
             return replace(lesson, key=key, content=_fitting(rest))
-    rest = _share_of(free, pages, seen)
+    rest = _share_of(free, pages, account)
     if not rest.things:
         # Everything is said already: the lesson confirms it.
-        return replace(lesson, key=first, content=describe(known[first]))
+        return replace(lesson, key=first, content=describe(places[first]))
     # Full, all of them: what they do not say yet begins another page.
     page = replace(rest, notes=(_more_of(first),))
     return lesson_of(page, description=lesson.description, evidence=lesson.evidence, key=free)
 
 
-def _pages(known: Mapping[str, ListedPlace], seen: ListedPlace) -> tuple[str | None, dict[str, ListedPlace]]:
+def _pages(places: Mapping[str, ListedPlace], account: ListedPlace) -> tuple[str | None, dict[str, ListedPlace]]:
     """The account of the place that was seen, as its first page and all its pages, the nearest of them in front.
 
     Others that are kin too are fragments from before anybody saw the whole; they are left to grow old.
     """
-    kin = {key: score for key, place in known.items() if (score := kinship(place, seen)) > 0.0}
-    kin = kin or _only_namesake(known, seen)
+    kin = {key: score for key, place in places.items() if (score := kinship(place, account)) > 0.0}
+    kin = kin or _only_namesake(places, account)
     if not kin:
         return None, {}
     nearest = max(sorted(kin), key=lambda key: kin[key])
-    first = next((key for key in known if _more_of(key) in known[nearest].notes), nearest)
-    book = [key for key, place in known.items() if key == first or _more_of(first) in place.notes]
-    return first, {key: known[key] for key in sorted(book, key=lambda key: key != nearest)}
+    first = next((key for key in places if _more_of(key) in places[nearest].notes), nearest)
+    book = [key for key, place in places.items() if key == first or _more_of(first) in place.notes]
+    return first, {key: places[key] for key in sorted(book, key=lambda key: key != nearest)}
 
 
-def _only_namesake(known: Mapping[str, ListedPlace], seen: ListedPlace) -> dict[str, float]:
+def _only_namesake(places: Mapping[str, ListedPlace], account: ListedPlace) -> dict[str, float]:
     """The one place that has a thing of this name, for names that were only used and never told apart."""
-    if seen.called or any(map(is_whole, seen.things.values())):
+    if account.called or any(map(is_whole, account.things.values())):
         return {}
-    names = {name.casefold() for name in seen.things}
+    names = {name.casefold() for name in account.things}
     alike = [
         key
-        for key, place in known.items()
+        for key, place in places.items()
         if names & {name.casefold() for name, parts in place.things.items() if parts}
     ]
-    return dict.fromkeys(alike, 1.0) if len(alike) == 1 and not contradicts(known[alike[0]], seen) else {}
+    return dict.fromkeys(alike, 1.0) if len(alike) == 1 and not contradicts(places[alike[0]], account) else {}
 
 
-def _is_of_several(known: Mapping[str, ListedPlace], seen: ListedPlace) -> bool:
-    """Whether names that were only used fit into places that are not one: each tells all of a thing of that name."""
-    if seen.called or any(parts and is_whole(parts) for parts in seen.things.values()):
+def _is_of_several(places: Mapping[str, ListedPlace], account: ListedPlace) -> bool:
+    """True if names that were only used fit several places, each of which describes a thing of that name completely."""
+    if account.called or any(parts and is_whole(parts) for parts in account.things.values()):
         return False
-    fitting = [place for place in known.values() if kinship(place, seen) > 0.0]
-    told = [name for place in fitting for name, parts in place.things.items() if parts and is_whole(parts)]
-    return any(told.count(name) > 1 for name in seen.things)
+    fitting = [place for place in places.values() if kinship(place, account) > 0.0]
+    names = [name for place in fitting for name, parts in place.things.items() if parts and is_whole(parts)]
+    return any(names.count(name) > 1 for name in account.things)
 
 
-def _share_of(key: str, pages: Mapping[str, ListedPlace], seen: ListedPlace) -> ListedPlace:
-    """What a page may take: what it describes itself, and what no page speaks of yet."""
+def _share_of(key: str, pages: Mapping[str, ListedPlace], account: ListedPlace) -> ListedPlace:
+    """Part of an account that a page may take: what it describes itself, and what no page speaks of yet."""
     things = {}
-    for name, parts in seen.things.items():
+    for name, parts in account.things.items():
         homes = [page for page, place in pages.items() if place.things.get(name)]
-        listed = any(name in place.things for place in pages.values())
-        if homes[0] == key if homes else parts or not listed:
+        is_listed = any(name in place.things for place in pages.values())
+        if homes[0] == key if homes else parts or not is_listed:
             things[name] = parts
-    return ListedPlace(things=things, called=seen.called)
+    return ListedPlace(things=things, called=account.called)
 
 
 def _more_of(key: str) -> str:
@@ -181,10 +180,10 @@ def _places(reader: Reader, namespace: str) -> Iterator[Memory]:
             return
 
 
-def merge(known: Memory, lesson: Lesson) -> Lesson | None:
+def merge(memory: Memory, lesson: Lesson) -> Lesson | None:
     """The known place with what the lesson adds; None when it adds nothing."""
-    ours, seen = read(known.content), read(lesson.content)
-    if adds_nothing(ours, seen):
+    ours, account = read(memory.content), read(lesson.content)
+    if adds_nothing(ours, account):
         return None
-    whole = join(ours, seen)
-    return lesson_of(whole, description=known.description, evidence=lesson.evidence, key=known.key or KEY)
+    whole = join(ours, account)
+    return lesson_of(whole, description=memory.description, evidence=lesson.evidence, key=memory.key or KEY)

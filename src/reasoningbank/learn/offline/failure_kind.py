@@ -23,10 +23,7 @@ FIX = "fix"
 LONGEST_LINE_CHARS = 500
 FEW_LINES = 5
 LAST_LINES = 3
-LAST_LINES_WITH_COUNTS = 12
 LONGEST_KNOWN_CHARS = 400
-FEW_WORDS = 3
-LONGEST_PRINTED_CHARS = 140
 SHORTEST_CLAUSE_CHARS = 16
 _CLAUSE_ENDS = pattern(r"[.;!?]\s|\s\(|,\s(?:but|or)\s|: ╰")
 _EXCEPTION_NAME = pattern(r"[\w.]{0,80}?[A-Z][A-Za-z]{2,40}(?:Error|Exception|Configured|Failure|NotFound)\b(?=:)")
@@ -81,16 +78,17 @@ def reads_as_failure(result: str) -> bool:
     verdict = lines if len(lines) <= FEW_LINES else lines[-LAST_LINES:]
     if any(_LINE_SAYS.search(line[:LONGEST_LINE_CHARS]) for line in verdict):
         return True
-    return any(_COUNTS_FAILURES.match(line[:LONGEST_LINE_CHARS]) for line in lines[-LAST_LINES_WITH_COUNTS:])
+    # Counts of failures stand a little before the end.
+    return any(_COUNTS_FAILURES.match(line[:LONGEST_LINE_CHARS]) for line in lines[-12:])
 
 
-def is_telling(said: str, action: str) -> bool:
-    """Whether a complaint says what is wrong: at some length, or by a word of the action. "Malformed command" does not;
-    and that a shell or a parser could not read a line is told of that line alone.
+def is_telling(error: str, action: str) -> bool:
+    """True if a complaint says what is wrong: at some length, or by a word of the action. "Malformed command" does
+    not; and that a shell or a parser could not read a line is told of that line alone.
     """
-    if _TELLS_LITTLE.search(said):
+    if _TELLS_LITTLE.search(error):
         return False
-    return len(said.split()) >= FEW_WORDS or bool(all_words(said) & all_words(action))
+    return len(error.split()) >= 3 or bool(all_words(error) & all_words(action))
 
 
 def message(result: str) -> str:
@@ -98,24 +96,30 @@ def message(result: str) -> str:
     return error_line(result)
 
 
-def quote_output(said: str, own: str) -> str:
-    """What a failing action printed, as a lesson tells it: its words between marks, or that they are left out.
+def quote_output(error: str, own: str) -> str:
+    """The words that a failing action printed, as a lesson tells them: between marks, or a note that they are left
+    out.
 
     `own` is the action, whose words the program may have repeated.
     """
-    quoted = quote_report(said, own, LONGEST_PRINTED_CHARS)
-    return f"the program's words {quoted}" if quoted else LEFT_OUT
+    quotation = quote_report(error, own, 140)
+    return f"the program's words {quotation}" if quotation else LEFT_OUT
 
 
-def quote_report(said: str, own: str, limit_chars: int) -> str:
+def quote_report(error: str, own: str, limit_chars: int) -> str:
     """As much of a message as reads like a report: all of it, its cause, its first clause, or the exception's name."""
-    name = _EXCEPTION_NAME.match(said)
-    told = instructs(said) or is_disguised(said)
-    cause = "" if name or told else _cause_in(said, limit_chars)
-    whole = (quote(cause, own, limit_chars) if len(said) > limit_chars else "") or quote(said, own, limit_chars)
-    if whole or told:
+    name = _EXCEPTION_NAME.match(error)
+    is_suspect = instructs(error) or is_disguised(error)
+    cause = ""
+    if not name and not is_suspect:
+        # The end of a message that names one cause after the other, as long as there is room for.
+        parts = error.split(": ")
+        ends = (": ".join(parts[at:]) for at in range(1, len(parts)))
+        cause = next((end for end in ends if SHORTEST_CLAUSE_CHARS <= len(end) <= limit_chars), "")
+    whole = (quote(cause, own, limit_chars) if len(error) > limit_chars else "") or quote(error, own, limit_chars)
+    if whole or is_suspect:
         return whole or (quote(name.group().rpartition(".")[2], own, limit_chars) if name else "")
-    clause = _CLAUSE_ENDS.split(said, maxsplit=1)[0]
+    clause = _CLAUSE_ENDS.split(error, maxsplit=1)[0]
     short = quote(clause, own, limit_chars) if len(clause) >= SHORTEST_CLAUSE_CHARS else ""
     return (
         short
@@ -124,22 +128,15 @@ def quote_report(said: str, own: str, limit_chars: int) -> str:
     )
 
 
-def _cause_in(said: str, limit_chars: int) -> str:
-    """The end of a message that names one cause after the other, as long as there is room for."""
-    parts = said.split(": ")
-    ends = [": ".join(parts[at:]) for at in range(1, len(parts))]
-    return next((end for end in ends if SHORTEST_CLAUSE_CHARS <= len(end) <= limit_chars), "")
-
-
 def in_room(text: str, limit_chars: int) -> str:
     """Cut where it is too long, and never without the mark that closes a quote."""
     cut = clip_line(text, limit_chars)
     return cut if cut.count(OPENING) == cut.count(CLOSING) else clip_line(text, limit_chars - 1) + CLOSING
 
 
-def signature(said: str, own: str) -> str:
+def signature(error: str, own: str) -> str:
     """The kind of a failure as it is kept: in words, or as their digest where they are no report."""
-    return kind(said) if quote(said, own) else sealed(kind(said))
+    return kind(error) if quote(error, own) else sealed(kind(error))
 
 
 def sealed(sort: str) -> str:
@@ -147,10 +144,10 @@ def sealed(sort: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def kind(said: str) -> str:
+def kind(error: str) -> str:
     """The message without names, numbers and paths: the same for failures of the same kind."""
     # No more of it than a message has: what changes is looked for from every word on.
-    said = said[:LONGEST_LINE_CHARS]
+    error = error[:LONGEST_LINE_CHARS]
     for changing, blank in _CHANGING:
-        said = changing.sub(blank, said)
-    return clip_line(said.casefold(), 160)
+        error = changing.sub(blank, error)
+    return clip_line(error.casefold(), 160)

@@ -42,19 +42,20 @@ LEAST_ALIKE = 0.4
 LEAST_ALIKE_OTHERWISE = 0.75
 """Where another word stands first."""
 MOST_CHANGED = 0.5
-"""Of an action: beyond, it is another action, and which of the changes mattered cannot be told."""
+"""Share of an action that may change: beyond, it is another action, and which of the changes mattered cannot be
+told.
+"""
 MOST_CHANGES = 3
 LONGEST_WHOLE_CHARS = 60
 """Lines up to here are told whole where they differ in several places."""
 FEW_CHARS = 40
-"""So much may change in the shortest action."""
+"""Characters that may change in the shortest action."""
 LONGEST_ADDED_CHARS = 120
-"""An action that only grew may have grown by so much."""
+"""Characters that an action which only grew may have grown by."""
 _LONGEST_ACTION_CHARS = 240
 _LONGEST_COMPARED_CHARS = 2_000
 MOST_COMPARISONS = 50_000
-"""Of a token of one action with the same of another."""
-_LONGEST_LEFT_OUT_CHARS = 100
+"""Limit on comparisons of a token of one action with the same of another."""
 _CHANGE = "The change: "
 _RULE = re.compile(
     r"\b(?:should|must|only|required?|needs?|cannot|can't|may not|not allowed|at least|at most)\b", re.IGNORECASE
@@ -79,7 +80,7 @@ class Fix:
 
 
 def fixes(steps: Sequence[EpisodeStep], names: frozenset[str]) -> list[Fix]:
-    return [found for found in find_fixes(steps, names) if isinstance(found, Fix)]
+    return [fix for fix in find_fixes(steps, names) if isinstance(fix, Fix)]
 
 
 def find_fixes(steps: Sequence[EpisodeStep], names: frozenset[str]) -> list[Fix | LeftOut]:
@@ -87,28 +88,30 @@ def find_fixes(steps: Sequence[EpisodeStep], names: frozenset[str]) -> list[Fix 
 
     `names` are those that the session found out by looking; the last try before a success tells most.
     """
-    found: dict[str, Fix | LeftOut] = {}
+    by_kind: dict[str, Fix | LeftOut] = {}
     for number, step in enumerate(steps):
         if not is_failure(step) or guessed_name(step, names) or is_talk(step.action):
             continue
         later = None if _worked_again(steps, number) else _success_of(steps, number)
         if later is None:
             continue
-        said = message(step.result)
-        change = _change(step.action, steps[later].action, said, names)
-        why = why_no_fix(steps, number, later, said) or ("" if change else "what changed is too much, or only a name")
-        if not why and not is_telling(said, step.action):
+        error = message(step.result)
+        change = _change(step.action, steps[later].action, error, names)
+        why = why_no_fix(steps, number, later, error) or ("" if change else "what changed is too much, or only a name")
+        if not why and not is_telling(error, step.action):
             why = "the complaint does not say what is wrong"
         if why:
-            found.setdefault(kind(said), LeftOut(what=clip_line(step.action, _LONGEST_LEFT_OUT_CHARS), why=why))
+            by_kind.setdefault(kind(error), LeftOut(what=clip_line(step.action, 100), why=why))
             continue
         local = bool(quoted_words(step) & all_words(step.action))
-        found[kind(said)] = Fix(failure=number, success=later, said=said, kind=kind(said), change=change, local=local)
-    return list(found.values())
+        by_kind[kind(error)] = Fix(
+            failure=number, success=later, said=error, kind=kind(error), change=change, local=local
+        )
+    return list(by_kind.values())
 
 
 def _worked_again(steps: Sequence[EpisodeStep], number: int) -> bool:
-    """Whether the very same worked later: then it was not the action that was wrong."""
+    """True if the very same worked later: then it was not the action that was wrong."""
     action = steps[number].action
     if called_tool(action):
         return False
@@ -119,7 +122,7 @@ def _worked_again(steps: Sequence[EpisodeStep], number: int) -> bool:
 
 
 def guessed_name(step: EpisodeStep, names: frozenset[str]) -> bool:
-    """Whether a failure was about a name that the action guessed, in a session that went and looked the names up."""
+    """True if a failure was about a name that the action guessed, in a session that went and looked the names up."""
     if not names:
         return False
     return bool((quoted_words(step) & all_words(step.action)) - names)
@@ -127,20 +130,20 @@ def guessed_name(step: EpisodeStep, names: frozenset[str]) -> bool:
 
 def lesson_of(fix: Fix, steps: Sequence[EpisodeStep], task: str = "") -> Lesson:
     wrong, right = steps[fix.failure], steps[fix.success]
-    said = quote_output(fix.said, wrong.action)
+    report = quote_output(fix.said, wrong.action)
     failing, working = (
         describe_action(wrong.action, _LONGEST_ACTION_CHARS),
         describe_action(right.action, _LONGEST_ACTION_CHARS),
     )
-    lines = [f"`{failing}` failed with {said}", f"What worked: `{working}`", f"{_CHANGE}{fix.change}"]
+    lines = [f"`{failing}` failed with {report}", f"What worked: `{working}`", f"{_CHANGE}{fix.change}"]
     what = head(wrong.action)
     return Lesson(
         title=in_room(fix.change, LONGEST_LESSON_TITLE_CHARS),
-        description=in_room(f"{what or 'an action'} fails with {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
+        description=in_room(f"{what or 'an action'} fails with {report}", LONGEST_LESSON_DESCRIPTION_CHARS),
         content="\n".join(lines if failing != working else lines[::2]),
         outcome=Outcome.SUCCESS,
         tags=(FIX,),
-        evidence=f"{clip_line(wrong.action, 80)} → {said}",
+        evidence=f"{clip_line(wrong.action, 80)} → {report}",
         kind=FIX,
         key=f"fix {digest(what, fix.kind, fix.change if fix.local else '')}",
         metadata={
@@ -149,27 +152,27 @@ def lesson_of(fix: Fix, steps: Sequence[EpisodeStep], task: str = "") -> Lesson:
     )
 
 
-def merge(known: Memory, lesson: Lesson) -> Lesson | None:
+def merge(memory: Memory, lesson: Lesson) -> Lesson | None:
     """Another change that mended the same kind of failure is added, up to a few; one that is there confirms it."""
-    _, found, change = lesson.content.rpartition(_CHANGE)
-    if not found or change in known.content or known.content.count("\nOr: ") + 1 >= MOST_CHANGES:
+    _, separator, change = lesson.content.rpartition(_CHANGE)
+    if not separator or change in memory.content or memory.content.count("\nOr: ") + 1 >= MOST_CHANGES:
         return None
     return Lesson(
-        title=known.title,
-        description=known.description,
-        content=f"{known.content}\nOr: {change}",
-        outcome=known.outcome,
-        tags=known.tags,
+        title=memory.title,
+        description=memory.description,
+        content=f"{memory.content}\nOr: {change}",
+        outcome=memory.outcome,
+        tags=memory.tags,
         evidence=lesson.evidence,
         kind=FIX,
-        key=known.key,
+        key=memory.key,
     )
 
 
 def _success_of(steps: Sequence[EpisodeStep], number: int) -> int | None:
     """The action after a failure that is most like it and worked, before the same failure comes again."""
     action, sort = steps[number].action, kind(message(steps[number].result))
-    best, found = 0.0, None
+    best, success = 0.0, None
     for later in range(number + 1, min(len(steps), number + 1 + FURTHEST_STEPS)):
         other = steps[later].action
         alike = _alike(action, other)
@@ -178,33 +181,35 @@ def _success_of(steps: Sequence[EpisodeStep], number: int) -> int | None:
         if is_failure(steps[later]):
             if kind(message(steps[later].result)) == sort:
                 break
-        elif alike > best or (alike == best and found is not None and other != steps[found].action):
+        elif alike > best or (alike == best and success is not None and other != steps[success].action):
             # Of two that are as like, the later one tells more; what worked and was only run again tells no more.
-            best, found = alike, later
-    return found
+            best, success = alike, later
+    return success
 
 
-def _alike(one: str, other: str) -> float:
-    if called_tool(one):
-        return 1.0 if called_tool(one) == called_tool(other) else 0.0
+def _alike(action: str, other: str) -> float:
+    if called_tool(action):
+        return 1.0 if called_tool(action) == called_tool(other) else 0.0
     # `docker-compose` and `docker compose` are alike.
-    ours, theirs = (all_words(_HYPHEN.sub(" ", line[:_LONGEST_COMPARED_CHARS])) for line in (one, other))
+    ours, theirs = (all_words(_HYPHEN.sub(" ", line[:_LONGEST_COMPARED_CHARS])) for line in (action, other))
     return len(ours & theirs) / (min(len(ours), len(theirs)) or 1)
 
 
-def _change(wrong: str, right: str, said: str, names: frozenset[str]) -> str:
-    """What was taken out and what was put in, in words; "" when it is only names that the facts tell, or too much."""
-    given = arguments(wrong), arguments(right)
-    if given[0] is not None and given[1] is not None:
-        return _changed_arguments(given[0], given[1], said)
+def _change(wrong: str, right: str, error: str, names: frozenset[str]) -> str:
+    """Description of what was taken out and what was put in; "" when it is only names that the facts tell, or too
+    much.
+    """
+    calls = arguments(wrong), arguments(right)
+    if calls[0] is not None and calls[1] is not None:
+        return _changed_arguments(calls[0], calls[1], error)
     before, after = tidy_line(wrong[:_LONGEST_COMPARED_CHARS]), tidy_line(right[:_LONGEST_COMPARED_CHARS])
     pairs = list(dict.fromkeys(_replacements(before, after)))
     if not pairs or len(pairs) > MOST_CHANGES:
         return ""
-    changed = sum(max(len(old), len(new)) for old, new in pairs)
+    size = sum(max(len(old), len(new)) for old, new in pairs)
     only_adds = not any(old for old, _ in pairs)
     longest = max(FEW_CHARS, MOST_CHANGED * max(len(before), len(after)))
-    if changed > (LONGEST_ADDED_CHARS if only_adds else longest):
+    if size > (LONGEST_ADDED_CHARS if only_adds else longest):
         return ""
     # Part of a subcommand says little; a program's name says enough.
     uneven = len(pairs) > 1 or any(
@@ -213,7 +218,7 @@ def _change(wrong: str, right: str, said: str, names: frozenset[str]) -> str:
     if uneven and max(len(before), len(after)) <= LONGEST_WHOLE_CHARS and "\n" not in before + after:
         pairs = [(before, after)]
     put_in = [new for _, new in pairs if new]
-    if put_in and all(_are_names(new, names) for new in put_in):
+    if put_in and all((words := all_words(new)) and words <= names for new in put_in):
         return ""
     return "; ".join(_swap(old, new) for old, new in pairs)
 
@@ -246,14 +251,9 @@ def _span(text: str, tokens: Sequence[re.Match[str]]) -> str:
     return text[tokens[0].start() : tokens[-1].end()] if tokens else ""
 
 
-def _are_names(text: str, names: frozenset[str]) -> bool:
-    words = all_words(text)
-    return bool(words) and words <= names
-
-
-def _changed_arguments(wrong: Mapping[str, object], right: Mapping[str, object], said: str) -> str:
-    """By argument. Another value of the same shape belongs to this one case: it teaches something only if the message
-    says a rule.
+def _changed_arguments(wrong: Mapping[str, object], right: Mapping[str, object], error: str) -> str:
+    """Changes argument by argument. Another value of the same shape belongs to this one case: it teaches something
+    only if the message says a rule.
     """
     changes = [f"add `{name}`" for name in right if name not in wrong]
     changes += [f"leave out `{name}`" for name in wrong if name not in right]
@@ -262,16 +262,16 @@ def _changed_arguments(wrong: Mapping[str, object], right: Mapping[str, object],
             continue
         if _shape(right[name]) != _shape(wrong[name]):
             changes.append(f"`{name}` like `{_example(right[name])}`, not `{_example(wrong[name])}`")
-        elif _RULE.search(said) and _is_blamed(name, said):
-            rule = quote(said, str(wrong[name]), 120)
+        elif _RULE.search(error) and _is_blamed(name, error):
+            rule = quote(error, str(wrong[name]), 120)
             changes.append(f"another value for `{name}`{rule and f': {rule}'}")
     return "; ".join(changes) if len(changes) <= MOST_CHANGES else ""
 
 
-def _is_blamed(name: str, said: str) -> bool:
-    """Whether a message speaks of an argument: by a word of its name."""
+def _is_blamed(name: str, error: str) -> bool:
+    """True if a message speaks of an argument, by a word of its name."""
     words = [word for word in name.casefold().split("_") if word not in ("id", "ids", "new")]
-    return any(word.rstrip("s") in said.casefold() for word in words)
+    return any(word.rstrip("s") in error.casefold() for word in words)
 
 
 def _example(value: object) -> str:

@@ -1,7 +1,7 @@
-"""Which steps of a session mattered for its end, told by data flow: a step matters when a later one that matters uses
-what it brought to light.
+"""Finds the steps of a session that mattered for its end, by data flow: a step matters when a later one that matters
+uses what it brought to light.
 
-Knows values as words. What a word means, and whether a step reads or changes something, it does not know.
+Values are words: what a word means, and whether a step reads or changes something, is not looked at.
 """
 
 from __future__ import annotations
@@ -25,55 +25,60 @@ _COMMON = frozenset({
 
 def values_in(text: str) -> frozenset[str]:
     """The words of a text that may be carried from one step to another, folded."""
-    found = (match.group().casefold() for match in _VALUE.finditer(text[:LONGEST_READ_CHARS]))
-    return frozenset(value for value in found if len(value) >= SHORTEST_VALUE_CHARS and value not in _COMMON)
+    words = (match.group().casefold() for match in _VALUE.finditer(text[:LONGEST_READ_CHARS]))
+    return frozenset(value for value in words if len(value) >= SHORTEST_VALUE_CHARS and value not in _COMMON)
 
 
 class Flow:
-    """What each step of a session uses of what earlier ones got back."""
+    """Data flow of a session: what each step uses of what earlier ones got back."""
 
     def __init__(self, steps: Sequence[EpisodeStep], task: str, is_failure: Callable[[EpisodeStep], bool]) -> None:
         self._steps = steps[-MOST_STEPS:]
         self._first = len(steps) - len(self._steps)
-        self._asked = values_in(task)
+        self._task_values = values_in(task)
         self._worked = [not is_failure(step) and bool(step.action.strip()) for step in self._steps]
-        self._used = [values_in(step.action) for step in self._steps]
-        self._told = [values_in(step.result) if worked else frozenset[str]()
-                      for step, worked in zip(self._steps, self._worked, strict=True)]  # fmt: skip
+        self._action_values = [values_in(step.action) for step in self._steps]
+        self._result_values = [values_in(step.result) if has_worked else frozenset[str]()
+                               for step, has_worked in zip(self._steps, self._worked, strict=True)]  # fmt: skip
 
     def before(self, root: int, apart_from: Collection[int] = ()) -> list[int]:
-        """The steps that led to one, in their order and without it: whose results it or they used, the latest that told
-        a value each, and what was done silently to a thing that it or they are about.
+        """Numbers of the steps that led to the step `root`, in order and without it: the latest source of each value
+        that it or they used, and what was done silently to a thing that it or they are about.
         """
-        wanted, found = [root - self._first], set[int]()
+        pending, sources = [root - self._first], set[int]()
         left_out = {number - self._first for number in apart_from}
-        while wanted:
-            at = wanted.pop()
+        while pending:
+            at = pending.pop()
             for source in self._sources(at):
-                if source not in found and source not in left_out:
-                    found.add(source)
-                    wanted.append(source)
-        return sorted(number + self._first for number in found)
+                if source not in sources and source not in left_out:
+                    sources.add(source)
+                    pending.append(source)
+        return sorted(number + self._first for number in sources)
 
     def is_source(self, number: int) -> bool:
-        """Whether a later step used what this one got back."""
+        """True if a later step used what this one got back."""
         at = number - self._first
         return any(at in self._sources(later) for later in range(at + 1, len(self._steps)))
 
     def _sources(self, at: int) -> set[int]:
         # What the task itself names was there to be used without any step.
-        values = {value for value in self._used[at] if value not in self._asked}
-        found = set()
+        values = {value for value in self._action_values[at] if value not in self._task_values}
+        sources = set()
         for value in values:
             source = next(
-                (n for n in range(at - 1, -1, -1) if value in self._told[n] and value not in self._used[n]), None
+                (
+                    n
+                    for n in range(at - 1, -1, -1)
+                    if value in self._result_values[n] and value not in self._action_values[n]
+                ),
+                None,
             )
             if source is not None:
-                found.add(source)
-        return found | {n for n in range(at) if self._prepares(n, at)}
+                sources.add(source)
+        return sources | {n for n in range(at) if self._prepares(n, at)}
 
     def _prepares(self, earlier: int, at: int) -> bool:
-        """Whether a step that said nothing was done to a thing that a later one is about. The same kind of action is
+        """True if a step that said nothing was done to a thing that a later one is about. The same kind of action is
         another try.
         """
         step, later = self._steps[earlier], self._steps[at]

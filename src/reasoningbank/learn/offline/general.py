@@ -31,9 +31,9 @@ _PROPER = re.compile(r"[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*)*")
 
 
 def impersonal(text: str) -> str:
-    """Without addresses, numbers of telephones and orders, and whom somebody says to be."""
-    for found, name in ((_EMAIL, "{email}"), (_STREET, "{address}"), (_PHONE, "{phone}"), (_ID, "{id}")):
-        text = found.sub(name, text)
+    """The text without addresses, numbers of telephones and orders, and whom somebody says to be."""
+    for regex, name in ((_EMAIL, "{email}"), (_STREET, "{address}"), (_PHONE, "{phone}"), (_ID, "{id}")):
+        text = regex.sub(name, text)
     return _CALLED.sub(lambda match: f"{match.group(1)}{{name}}{' ' if match.group(2).endswith(' ') else ''}", text)
 
 
@@ -41,34 +41,34 @@ def general_task(task: str, steps: Sequence[EpisodeStep], limit_chars: int) -> s
     """The task on one line. In a session of calls, the values that belong to a case stand by the name of their
     argument or field.
     """
-    calls = [given for step in steps if (given := arguments(step.action)) is not None]
+    calls = [values for step in steps if (values := arguments(step.action)) is not None]
     if not calls:
         return clip_line(without_contacts(task), limit_chars)
-    named = dict(_case_values(calls, steps))
-    for value in sorted(named, key=len, reverse=True):
-        task = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", f"{{{named[value]}}}", task)
+    names = dict(_case_values(calls, steps))
+    for value in sorted(names, key=len, reverse=True):
+        task = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", f"{{{names[value]}}}", task)
     return clip_line(impersonal(task), limit_chars)
 
 
 def without_contacts(text: str) -> str:
-    """Without addresses of people and their telephones; a bare number is none."""
+    """The text without addresses of people and their telephones; a bare number is none."""
     return _WRITTEN_PHONE.sub("{phone}", _EMAIL.sub("{email}", text))
 
 
-def general_call(action: str, known: Iterable[str]) -> str:
-    """A call as it was made, with the name of each argument in braces for its value; a constant stays, what was asked
-    for or got back does not.
+def general_call(action: str, case_words: Iterable[str]) -> str:
+    """A call as it was made, with the name of each argument in braces for its value; a constant stays, what was
+    asked for or got back does not.
 
-    `known` are the words of the task and of earlier results, folded.
+    `case_words` are the words of the task and of earlier results, folded.
     """
-    given = arguments(action)
-    if given is None:
+    values = arguments(action)
+    if values is None:
         return action
-    from_the_case = " ".join(sorted(known))
-    told = [
-        f'"{name}": {_constant(value, from_the_case) or _placeholder(name, value)}' for name, value in given.items()
+    from_the_case = " ".join(sorted(case_words))
+    fields = [
+        f'"{name}": {_constant(value, from_the_case) or _placeholder(name, value)}' for name, value in values.items()
     ]
-    return f"{called_tool(action)}({{{', '.join(told)}}})"
+    return f"{called_tool(action)}({{{', '.join(fields)}}})"
 
 
 def _placeholder(name: str, value: Any) -> str:
@@ -88,12 +88,12 @@ def _constant(value: Any, from_the_case: str) -> str:
 
 def _case_values(calls: Sequence[Mapping[str, Any]], steps: Sequence[EpisodeStep]) -> Iterator[tuple[str, str]]:
     """Values that name one case and no kind of thing, each with the name it goes by."""
-    found = 0
+    total = 0
     for source in (*calls, *map(_answer, steps)):
         for name, value in _leaves(source):
             is_proper = _PROPER.fullmatch(value) is not None or any(character.isdigit() for character in value)
-            if len(value) > 1 and is_proper and found < MOST_VALUES:
-                found += 1
+            if len(value) > 1 and is_proper and total < MOST_VALUES:
+                total += 1
                 yield value, name
 
 

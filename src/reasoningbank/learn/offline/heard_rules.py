@@ -227,8 +227,8 @@ def _is_typed(text: str, sentences: list[UserSentence]) -> bool:
     if len(text) > 500:
         return False
     lines = [line for line in text.splitlines() if line.strip()]
-    quoted = sum(len(words.split()) for words in QUOTED.findall(text))
-    if len(lines) > 8 or quoted > 6 or _FOREIGN.search(text):
+    quotation_words = sum(len(words.split()) for words in QUOTED.findall(text))
+    if len(lines) > 8 or quotation_words > 6 or _FOREIGN.search(text):
         return False
     rules = [any(sentence.rules for sentence in sentences_in(line)) for line in lines]
     # A line before that only asks for something may be what the rule was copied for.

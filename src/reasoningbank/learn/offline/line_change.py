@@ -1,7 +1,7 @@
 """Says in a few words what an edit changed about a name: what stands there now instead of what stood there.
 
-Knows settings and files that only support tests by how they are called. What is written anew is no change: whoever adds
-the function that a test asked for has done the task, and nobody has to know it.
+Settings, and files that only support tests, are told by how they are called. What is written anew is no change: whoever
+adds the function that a test asked for has done the task, and nobody has to know it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def is_config(edit: EditedLines) -> bool:
 
 
 def is_manifest(edit: EditedLines) -> bool:
-    """Whether it changes the list of what the project depends on."""
+    """True if it changes the list of what the project depends on."""
     return _MANIFEST.fullmatch(PurePosixPath(edit.path.replace("\\", "/")).name) is not None
 
 
@@ -78,23 +78,23 @@ def is_test_support(edit: EditedLines) -> bool:
 
 
 def changes_about(edit: EditedLines, names: Sequence[str]) -> Iterator[LineChange]:
-    """What an edit changed in lines that have one of the names; with no names, whatever it changed."""
+    """Changes of an edit in lines that have one of the names; with no names, all its changes."""
     if edit.is_new or len(edit.removed) + len(edit.added) > MOST_LINES_OF_AN_EDIT:
         return
     path = PurePosixPath(edit.path).name if is_config(edit) else _short_path(edit.path)
-    pairs, added, removed = _paired(edit.removed, edit.added)
+    pairs, new_lines, old_lines = _paired(edit.removed, edit.added)
     for old, new in pairs:
         if not names or any(_has_name(line, name) for line in (old, new) for name in names):
             change = _narrowed(old, new, names)
             if change[0] != change[1] and not is_typo(*change):
                 yield LineChange(*change, path)
-    fresh = [line for line in added if not names or any(_has_name(line, name) for name in names)]
+    fresh = [line for line in new_lines if not names or any(_has_name(line, name) for name in names)]
     supports = is_config(edit) or is_test_support(edit)
     telling = [line for line in fresh if supports or (_IMPORT.match(line) or line.lstrip().startswith("@"))]
-    if telling and len(added) <= (MOST_LINES_OF_AN_EDIT if supports else MOST_ADDED_LINES):
+    if telling and len(new_lines) <= (MOST_LINES_OF_AN_EDIT if supports else MOST_ADDED_LINES):
         yield LineChange("", clip_line(" ".join(telling[:MOST_ADDED_LINES]), LONGEST_SIDE_CHARS), path)
-    elif not pairs and not fresh and removed and supports:
-        yield LineChange(clip_line(removed[0], LONGEST_SIDE_CHARS), "", path)
+    elif not pairs and not fresh and old_lines and supports:
+        yield LineChange(clip_line(old_lines[0], LONGEST_SIDE_CHARS), "", path)
 
 
 def _short_path(path: str) -> str:
@@ -103,20 +103,20 @@ def _short_path(path: str) -> str:
     return "/".join(parts[-2:]) if path.startswith(("/", "~")) or ":" in path[:3] else "/".join(parts[-4:])
 
 
-def _paired(removed: Sequence[str], added: Sequence[str]) -> tuple[list[tuple[str, str]], list[str], list[str]]:
-    """Lines that became other lines, the most alike together; then those that came, and those that went."""
+def _paired(old_lines: Sequence[str], new_lines: Sequence[str]) -> tuple[list[tuple[str, str]], list[str], list[str]]:
+    """Pairs of lines that became other lines, the most alike together; then lines that came, and lines that went."""
     pairs: list[tuple[str, str]] = []
-    left = list(added)
-    gone: list[str] = []
-    for old in removed:
-        likeness = [(_likeness(old.strip(), new.strip()), new) for new in left]
+    additions = list(new_lines)
+    deletions: list[str] = []
+    for old in old_lines:
+        likeness = [(_likeness(old.strip(), new.strip()), new) for new in additions]
         best = max(likeness, default=(0.0, ""))
         if best[0] >= LEAST_ALIKE:
             pairs.append((old, best[1]))
-            left.remove(best[1])
+            additions.remove(best[1])
         else:
-            gone.append(old)
-    return pairs, left, gone
+            deletions.append(old)
+    return pairs, additions, deletions
 
 
 def _likeness(old: str, new: str) -> float:
@@ -138,7 +138,11 @@ def _narrowed(old: str, new: str, names: Sequence[str]) -> tuple[str, str]:
     end = 0
     while end < min(len(ours), len(theirs)) - start and ours[-1 - end] == theirs[-1 - end]:
         end += 1
-    while end and _is_open("".join(ours[start : len(ours) - end]) + "".join(theirs[start : len(theirs) - end])):
+    while end:
+        text = "".join(ours[start : len(ours) - end]) + "".join(theirs[start : len(theirs) - end])
+        if all(text.count(opening) <= text.count(closing) for opening, closing in ("()", "[]", "{}")):
+            break
+        # A bracket is opened and not closed again.
         end -= 1
     narrow = "".join(ours[start : len(ours) - end]).strip(), "".join(theirs[start : len(theirs) - end]).strip()
     says = any(_WORD.search(side) for side in narrow) and (
@@ -149,13 +153,8 @@ def _narrowed(old: str, new: str, names: Sequence[str]) -> tuple[str, str]:
     return clip_line(narrow[0], LONGEST_SIDE_CHARS), clip_line(narrow[1], LONGEST_SIDE_CHARS)
 
 
-def _is_open(text: str) -> bool:
-    """Whether a bracket is opened and not closed again."""
-    return any(text.count(opening) > text.count(closing) for opening, closing in ("()", "[]", "{}"))
-
-
 def _has_name(text: str, name: str) -> bool:
-    """Whether a text has a name, or the last part of one, as words of its own."""
+    """True if a text has a name, or the last part of one, as words of its own."""
     words = _WORD.findall(name)
     if not words:
         return False

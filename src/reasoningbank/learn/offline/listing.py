@@ -1,6 +1,6 @@
 """Parses lists in a tool's result: names, with what stands beside each.
 
-Reads lists and objects (JSON, or as Python prints them), lines, tables and definitions. Knows shapes only: whether a
+Reads lists and objects (JSON, or as Python prints them), lines, tables and definitions, by their shape alone: whether a
 list is of things that exist or of values that were asked for is decided by whoever knows the action.
 """
 
@@ -18,10 +18,9 @@ from reasoningbank.learn.offline.words import LONGEST_NAME_CHARS, is_name, is_pr
 LONGEST_RESULT_CHARS = 60_000
 MOST_NAMES = 200
 FEWEST_SHARE = 0.8
-"""Of the entries of a list, that must look like names before it is taken for a list of names."""
+"""Share of the entries of a list that must look like names before it is taken for a list of names."""
 
 
-FEW_LINES = 5
 _ROWS = ("[(", "[[", "[{", "((")
 _NEVER_LAST = (".", ":", ";", "!", "?", ",")
 """No name ends so; a sentence does, and so does the heading of a list."""
@@ -37,36 +36,36 @@ class Listing:
     details: Mapping[str, str]
     """A short value beside a name, where there is one."""
     of: str | None = None
-    """What the names belong to, when the result itself says so."""
+    """The thing that the names belong to, when the result itself says so."""
 
 
 def listings_of(result: str) -> list[Listing]:
-    """Empty when the result lists nothing. A result may define several things at once."""
+    """Listings in a result, several where it defines several things; empty when it lists nothing."""
     text = result.strip()
     if not text or len(text) > LONGEST_RESULT_CHARS:
         return []
     if text[0] in "[({":
         value = _literal(text)
         return [] if value is None else _defined_in(value) or _of_value(value)
-    defined = _definitions(text)
-    if defined:
-        return defined
+    definitions = _definitions(text)
+    if definitions:
+        return definitions
     for reader in _LINE_READERS:
-        found = reader(text.splitlines())
-        if found:
-            return found
+        listings = reader(text.splitlines())
+        if listings:
+            return listings
     return []
 
 
 def gives_rows(result: str) -> bool:
-    """Whether a result is data, as a query gets it back, and no words about one."""
+    """True if a result is data, as a query gets it back, and no words about one."""
     text = result.strip()
     if not text or len(text) > LONGEST_RESULT_CHARS:
         return False
     if text[0] in "[({":
         # A driver prints some values (dates, decimals) in words that only it can read.
         return bool(_literal(text)) or text.startswith(_ROWS)
-    return not any(map(is_prose, text.splitlines()[:FEW_LINES]))
+    return not any(map(is_prose, text.splitlines()[:5]))
 
 
 def _literal(text: str) -> Any:
@@ -98,23 +97,28 @@ def _of_value(value: Any) -> list[Listing]:
 
 
 def _defined_in(value: Any) -> list[Listing]:
-    """What the cells of a few rows define, where a definition is what was asked for."""
+    """Definitions in the cells of a few rows, where a definition is what was asked for."""
     if not isinstance(value, list | tuple) or len(value) > MOST_NAMES:
         return []
     cells = [cell for row in value for cell in (row if isinstance(row, list | tuple) else (row,))]
-    return [found for cell in cells if isinstance(cell, str) and "(" in cell for found in _definitions(cell)]
+    return [listing for cell in cells if isinstance(cell, str) and "(" in cell for listing in _definitions(cell)]
 
 
 def _of_object(value: Mapping[Any, Any]) -> list[Listing]:
-    names = [key for key in value if isinstance(key, str) and _can_be_listed(key)][:MOST_NAMES]
+    names = [
+        key
+        for key in value
+        if isinstance(key, str)
+        and 0 < len(key) <= LONGEST_NAME_CHARS
+        and key.isprintable()
+        # What a list of names is written with.
+        and "," not in key
+        and ": " not in key
+    ][:MOST_NAMES]
     if not names:
         return []
     details = {name: _short(value[name]) for name in names if not isinstance(value[name], dict | list)}
     return [Listing(names=tuple(names), fields=True, details={n: d for n, d in details.items() if d})]
-
-
-def _can_be_listed(key: str) -> bool:
-    return 0 < len(key) <= LONGEST_NAME_CHARS and key.isprintable() and "," not in key and ": " not in key
 
 
 def _parse_named_rows(rows: Sequence[tuple[Any, ...]]) -> list[Listing]:
@@ -137,10 +141,10 @@ def _parse_named_rows(rows: Sequence[tuple[Any, ...]]) -> list[Listing]:
 
 
 def _without_row_numbers(rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
-    """Without a first column that only counts the rows, from 0 or 1 on."""
-    counted = [str(row[0]) for row in rows]
+    """Rows without a first column that only counts them, from 0 or 1 on."""
+    numbers = [str(row[0]) for row in rows]
     for first in (0, 1):
-        if len(rows[0]) > 1 and counted == [str(number) for number in range(first, first + len(rows))]:
+        if len(rows[0]) > 1 and numbers == [str(number) for number in range(first, first + len(rows))]:
             return [row[1:] for row in rows]
     return rows
 
@@ -182,17 +186,17 @@ def _definitions(text: str) -> list[Listing]:
     """`CREATE TABLE t (a int, b text)` and what else is written that way; a part that begins in capitals and is
     followed by another such word (PRIMARY KEY, FOREIGN KEY) is a rule, not a name.
     """
-    found = []
+    listings = []
     for match in _DEFINITION.finditer(text) if "(" in text else ():
         parts = [_PART.match(part) for part in re.split(r",(?![^(]*\))", match.group(2))]
         rule = re.compile(r"\s*[A-Z]+ (KEY|INDEX)\b|\s*(CONSTRAINT|UNIQUE|CHECK|KEY)\b")
-        found_parts = dict.fromkeys(m.group(1) for m in parts if m is not None and not rule.match(m.string))
-        names = list(found_parts)[:MOST_NAMES]
+        part_names = dict.fromkeys(m.group(1) for m in parts if m is not None and not rule.match(m.string))
+        names = list(part_names)[:MOST_NAMES]
         if len(names) >= 2:
-            found.append(
+            listings.append(
                 Listing(names=tuple(names), width=2, details={}, of=match.group(1).rsplit(".", maxsplit=1)[-1])
             )
-    return found
+    return listings
 
 
 # ---------------------------------------------------------------- lines
@@ -207,16 +211,16 @@ _GAP = re.compile(r"\s{2,}")
 _FEWEST_CELLS = 3
 _IDENTIFIER = re.compile(r"[_/\d~]|\w\.\w|[a-z][A-Z]|^\.\w")
 FEWEST_IDENTIFIERS = 0.5
-"""Of the words of a line, that must be written as no sentence writes them before the line is a list."""
+"""Share of the words of a line that must be written as no sentence writes them before the line is a list."""
 
 
 def _flags(lines: Sequence[str]) -> list[Listing]:
-    found: dict[str, str] = {}
+    flags: dict[str, str] = {}
     for line in lines:
         match = _FLAG.match(line)
         if match:
-            found[match.group(2) or match.group(1)] = ""
-    return [Listing(names=tuple(found)[:MOST_NAMES], width=2, details={})] if len(found) >= 3 else []
+            flags[match.group(2) or match.group(1)] = ""
+    return [Listing(names=tuple(flags)[:MOST_NAMES], width=2, details={})] if len(flags) >= 3 else []
 
 
 def _long_listing(lines: Sequence[str]) -> list[Listing]:
@@ -230,11 +234,11 @@ def _table(lines: Sequence[str]) -> list[Listing]:
     """A drawn table: cells between bars or under a ruler; its first column names the rows. Around it may stand a title
     and how many rows there are.
     """
-    drawn = [line for line in lines if line.strip()]
-    rulers = [number for number, line in enumerate(drawn) if _RULER.fullmatch(line)]
-    if not rulers or len(drawn) < 3:
+    text_lines = [line for line in lines if line.strip()]
+    rulers = [number for number, line in enumerate(text_lines) if _RULER.fullmatch(line)]
+    if not rulers or len(text_lines) < 3:
         return []
-    rows = [line for number, line in enumerate(drawn) if number not in rulers]
+    rows = [line for number, line in enumerate(text_lines) if number not in rulers]
     if sum("|" in row for row in rows) < len(rows) - 2:
         return []
     cells = [[cell.strip() for cell in row.strip().removeprefix("|").split("|")] for row in rows if "|" in row]
@@ -259,11 +263,11 @@ def _parse_separated_rows(lines: Sequence[str]) -> list[Listing]:
 
 def _pairs(lines: Sequence[str]) -> list[Listing]:
     matches = [_PAIR.fullmatch(line.rstrip()) for line in lines if line.strip()]
-    found = {m.group(1).strip(): _short(m.group(2)) for m in matches if m}
-    if min(len(found), sum(map(bool, found.values()))) < max(3, FEWEST_SHARE * len(matches)):
+    details = {m.group(1).strip(): _short(m.group(2)) for m in matches if m}
+    if min(len(details), sum(map(bool, details.values()))) < max(3, FEWEST_SHARE * len(matches)):
         # Too few, or what stands beside the names is told at length: prose with headings.
         return []
-    return [Listing(names=tuple(found)[:MOST_NAMES], fields=True, details={n: d for n, d in found.items() if d})]
+    return [Listing(names=tuple(details)[:MOST_NAMES], fields=True, details={n: d for n, d in details.items() if d})]
 
 
 def _plain_names(lines: Sequence[str]) -> list[Listing]:
@@ -279,7 +283,7 @@ def _plain_names(lines: Sequence[str]) -> list[Listing]:
 
 
 def _names_in_line(line: str) -> list[str]:
-    """What a single line lists: between wide gaps, between commas, or between spaces where most are written as no word
+    """Names in a single line: between wide gaps, between commas, or between spaces where most are written as no word
     of a sentence is. Nothing when it reads as a sentence, or when it might.
     """
     if line.endswith((".", "!", "?", ":")):
@@ -298,7 +302,7 @@ def _names_in_line(line: str) -> list[str]:
 
 
 def _is_identifier(text: str) -> bool:
-    """Whether it is written as names are and words are not: joined, numbered, with a path, an ending or a hump."""
+    """True if it is written as names are and words are not: joined, numbered, with a path, an ending or a hump."""
     return is_name(text) and _IDENTIFIER.search(text) is not None
 
 

@@ -44,12 +44,12 @@ INLINE = frozenset({"-c", "-e", "-", "--eval", "-p"})
 
 
 def is_lookup(action: str) -> bool:
-    """Whether an action only looks and changes nothing."""
+    """True if an action only looks and changes nothing."""
     tool = called_tool(action)
     if tool:
         return tool in _LOOK_TOOLS
-    found = commands_in(action)
-    return bool(found) and all(_looks(command.words) for command in found)
+    commands = commands_in(action)
+    return bool(commands) and all(_looks(command.words) for command in commands)
 
 
 def _looks(words: tuple[str, ...]) -> bool:
@@ -60,11 +60,11 @@ def _looks(words: tuple[str, ...]) -> bool:
 
 
 def is_probe(action: str) -> bool:
-    """Whether a line runs a bit of code that was written for this once: `python -c "…"`, `node -e "…"`."""
-    found = commands_in(action)
-    return bool(found) and all(
+    """True if a line runs a bit of code that was written for this once: `python -c "…"`, `node -e "…"`."""
+    commands = commands_in(action)
+    return bool(commands) and all(
         len(command.words) > 1 and INLINE.intersection(command.words[1:3]) and _runs_code(command.words[0])
-        for command in found
+        for command in commands
     )
 
 
@@ -81,6 +81,6 @@ def _runs_code(program: str) -> bool:
     )
 
 
-def is_refused_option(said: str) -> bool:
-    """Whether a program complains about how it was called, and not about what it was to look at."""
-    return _ABOUT_OPTIONS.search(said) is not None
+def is_refused_option(error: str) -> bool:
+    """True if a program complains about how it was called, and not about what it was to look at."""
+    return _ABOUT_OPTIONS.search(error) is not None

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 LONGEST_QUERY_CHARS = 4_000
-MOST_NAMES_IN_A_ROW = 2
 _SIGNS = frozenset("(),*=<>!+-/%|&.")
 _QUERY = re.compile(r"\s*SELECT\b", re.IGNORECASE)
 _TOKEN = re.compile(
@@ -44,9 +43,9 @@ class _Scope:
 
     within: _Scope | None
     tables: dict[str, str | None] = field(default_factory=dict)
-    """By alias and by name; None is no table but a query."""
+    """Tables by alias and by name; None where a query stands in the place of one."""
     columns: list[tuple[str, str]] = field(default_factory=list)
-    """With what stands before them, or ""."""
+    """Columns, each after the table or alias before its dot, or ""."""
     latest: str | None = None
     """The table that an alias would be for."""
     made: set[str] = field(default_factory=set)
@@ -65,16 +64,16 @@ def names_in_query(action: str) -> dict[str, tuple[str, ...]]:
     if _rambles(tokens):
         return {}
     scopes = _scopes(tokens)
-    found: dict[str, dict[str, str]] = {}
+    tables: dict[str, dict[str, str]] = {}
     for scope in scopes:
         for table in filter(None, scope.tables.values()):
-            found.setdefault(table, {})
+            tables.setdefault(table, {})
     for scope in scopes:
         for before, column in scope.columns:
             owner = _owner(scope, before)
             if owner and (before or column.casefold() not in scope.made):
-                found[owner].setdefault(column.casefold(), column)
-    return {table: tuple(columns.values()) for table, columns in found.items()}
+                tables[owner].setdefault(column.casefold(), column)
+    return {table: tuple(columns.values()) for table, columns in tables.items()}
 
 
 def _tokens(query: str) -> Iterator[tuple[str, str]]:
@@ -84,11 +83,11 @@ def _tokens(query: str) -> Iterator[tuple[str, str]]:
 
 
 def _rambles(tokens: Sequence[tuple[str, str]]) -> bool:
-    """Whether words stand in it that are no query: three names in a row, or signs that a query has no use for."""
+    """True if words stand in it that are no query: three names in a row, or signs that a query has no use for."""
     run = 0
     for kind, text in tokens:
         run = run + 1 if kind == "name" and text.casefold() not in _RESERVED else 0
-        if run > MOST_NAMES_IN_A_ROW or (kind == "sign" and text not in _SIGNS):
+        if run > 2 or (kind == "sign" and text not in _SIGNS):
             return True
     return False
 
@@ -146,23 +145,22 @@ def _take(scope: _Scope, text: str, last: tuple[str, str], after: tuple[str, str
         scope.part = "tables"
     elif is_alias:
         scope.made.add(word)
-    elif after[1] != "(" and after[0] != "value" and parts[-1] != "*" and not _is_unit(word, before, after[1]):
+    elif after[1] != "(" and after[0] != "value" and parts[-1] != "*":
+        # What a function counts in is no column: `EXTRACT(YEAR FROM …)`, `TIMESTAMPDIFF(DAY, …)`.
+        is_unit = word in _UNITS and before == "(" and after[1].casefold() in ("from", ",")
+        if is_unit or before == "using":
+            return
         scope.columns.append((parts[-2].casefold() if len(parts) > 1 else "", parts[-1]))
-
-
-def _is_unit(word: str, before: str, after: str) -> bool:
-    """Whether it may be what a function counts in, and no column: `EXTRACT(YEAR FROM …)`, `TIMESTAMPDIFF(DAY, …)`."""
-    return before == "using" or (word in _UNITS and before == "(" and after.casefold() in ("from", ","))
 
 
 def _owner(scope: _Scope, before: str) -> str | None:
     """The table that a column belongs to, as far as the query tells."""
     if before:
-        looked: _Scope | None = scope
-        while looked is not None:
-            if before in looked.tables:
-                return looked.tables[before]
-            looked = looked.within
+        around: _Scope | None = scope
+        while around is not None:
+            if before in around.tables:
+                return around.tables[before]
+            around = around.within
         return None
     tables = list(dict.fromkeys(scope.tables.values()))
     return tables[0] if scope.within is None and len(tables) == 1 else None

@@ -44,12 +44,12 @@ class Remedy:
 
 
 def remedies(steps: Sequence[EpisodeStep]) -> list[Remedy]:
-    return [found for found in find_remedies(steps) if isinstance(found, Remedy)]
+    return [remedy for remedy in find_remedies(steps) if isinstance(remedy, Remedy)]
 
 
 def find_remedies(steps: Sequence[EpisodeStep]) -> list[Remedy | LeftOut]:
     """Remedies, and what looked like one and teaches nothing."""
-    found: dict[str, Remedy | LeftOut] = {}
+    by_kind: dict[str, Remedy | LeftOut] = {}
     for number, step in enumerate(steps):
         if not step.action.strip() or not is_failure(step) or is_bracketed(step.action):
             continue
@@ -62,24 +62,24 @@ def find_remedies(steps: Sequence[EpisodeStep]) -> list[Remedy | LeftOut]:
         sort = kind(message(step.result))
         between, why = _telling(steps, number, again)
         if between:
-            found[sort] = Remedy(failure=number, between=between, kind=sort)
+            by_kind[sort] = Remedy(failure=number, between=between, kind=sort)
         elif why:
-            found.setdefault(sort, LeftOut(what=clip_line(step.action, 100), why=why))
-    return list(found.values())
+            by_kind.setdefault(sort, LeftOut(what=clip_line(step.action, 100), why=why))
+    return list(by_kind.values())
 
 
-def is_same_action(one: str, other: str) -> bool:
-    """Whether two actions do the same, however they were written."""
-    return one == other or (not called_tool(one) and not called_tool(other) and does_the_same(one, other))
+def is_same_action(action: str, other: str) -> bool:
+    """True if two actions do the same, however they were written."""
+    return action == other or (not called_tool(action) and not called_tool(other) and does_the_same(action, other))
 
 
 def _telling(steps: Sequence[EpisodeStep], failure: int, again: int) -> tuple[tuple[int, ...], str]:
-    """What was done between and worked, or why that teaches nothing.
+    """Steps in between that worked and may have mended it, or why they teach nothing.
 
-    Where some of it speaks of what the message blames, only that; else it must be the one thing that was done.
+    Where some of them speak of what the message blames, only those; else there must be no more than one.
     """
-    done = [number for number in range(failure + 1, again) if not is_failure(steps[number])]
-    acts = [number for number in done if head(steps[number].action) and not is_lookup(steps[number].action)]
+    successes = [number for number in range(failure + 1, again) if not is_failure(steps[number])]
+    acts = [number for number in successes if head(steps[number].action) and not is_lookup(steps[number].action)]
     acts = [number for number in acts if not is_probe(steps[number].action) and not is_talk(steps[number].action)]
     if not acts:
         return (), "it worked the second time with nothing done in between"
@@ -90,17 +90,19 @@ def _telling(steps: Sequence[EpisodeStep], failure: int, again: int) -> tuple[tu
     acts = [number for number in acts if not edits_in(steps[number])]
     if acts and all(_adds_to_manifest(steps[number].action) for number in acts):
         return (), "what was missing is among the project's dependencies now"
-    said = all_words(message(steps[failure].result))
-    blamed = {word for word in said if not _PLAIN_WORDS.fullmatch(word)} - all_words(head(steps[failure].action))
-    speaking = [number for number in acts if blamed & all_words(steps[number].action)]
+    error_words = all_words(message(steps[failure].result))
+    keywords = {word for word in error_words if not _PLAIN_WORDS.fullmatch(word)} - all_words(
+        head(steps[failure].action)
+    )
+    speaking = [number for number in acts if keywords & all_words(steps[number].action)]
     if not speaking and len(acts) != 1:
         return (), "which of the steps in between mended it cannot be told" if acts else ""
-    edited = any(edits_in(steps[number]) for number in done)
-    return ((), "") if edited and not speaking else (tuple((speaking or acts)[-MOST_BETWEEN:]), "")
+    has_edits = any(edits_in(steps[number]) for number in successes)
+    return ((), "") if has_edits and not speaking else (tuple((speaking or acts)[-MOST_BETWEEN:]), "")
 
 
 def _adds_to_manifest(action: str) -> bool:
-    """Whether a line writes down in the project what it installs: nobody will miss it again."""
+    """True if a line writes down in the project what it installs: nobody will miss it again."""
     return any(
         _ADDS.fullmatch(command_name(command.words)) and any(not word.startswith("-") for word in command.words[2:])
         for command in commands_in(action)
@@ -109,31 +111,31 @@ def _adds_to_manifest(action: str) -> bool:
 
 def lesson_of(remedy: Remedy, steps: Sequence[EpisodeStep], task: str = "") -> Lesson:
     wrong = steps[remedy.failure]
-    said = quote_output(message(wrong.result), wrong.action)
-    done = [describe_action(steps[number].action, _LONGEST_ACTION_CHARS) for number in remedy.between]
+    report = quote_output(message(wrong.result), wrong.action)
+    actions = [describe_action(steps[number].action, _LONGEST_ACTION_CHARS) for number in remedy.between]
     action = describe_action(wrong.action, _LONGEST_ACTION_CHARS)
     return Lesson(
-        title=in_room(f"First {done[0]}", LONGEST_LESSON_TITLE_CHARS),
-        description=_when(action, said),
-        content=f"`{action}` failed with {said}\nIt worked after: {'; '.join(f'`{one}`' for one in done)}",
+        title=in_room(f"First {actions[0]}", LONGEST_LESSON_TITLE_CHARS),
+        description=_when(action, report),
+        content=f"`{action}` failed with {report}\nIt worked after: {'; '.join(f'`{deed}`' for deed in actions)}",
         outcome=Outcome.SUCCESS,
         tags=(FIX,),
-        evidence=f"{clip_line(wrong.action, 80)} → {said}",
+        evidence=f"{clip_line(wrong.action, 80)} → {report}",
         kind=FIX,
-        key=f"remedy {digest(head(wrong.action), remedy.kind, done[0])}",
+        key=f"remedy {digest(head(wrong.action), remedy.kind, actions[0])}",
         metadata={
             "trouble": trouble_of(
                 wrong.action,
                 message(wrong.result),
-                change=f"first {'; '.join(done)}",
+                change=f"first {'; '.join(actions)}",
                 goal=goal_of(wrong, task),
-                first=done[0],
+                first=actions[0],
             )
         },
     )
 
 
-def _when(action: str, said: str) -> str:
+def _when(action: str, report: str) -> str:
     """The action gives way to the program's words, whose closing mark must stand."""
-    room = LONGEST_LESSON_DESCRIPTION_CHARS - len(f" fails with {said}")
-    return in_room(f"{clip_line(action, max(20, room))} fails with {said}", LONGEST_LESSON_DESCRIPTION_CHARS)
+    room = LONGEST_LESSON_DESCRIPTION_CHARS - len(f" fails with {report}")
+    return in_room(f"{clip_line(action, max(20, room))} fails with {report}", LONGEST_LESSON_DESCRIPTION_CHARS)

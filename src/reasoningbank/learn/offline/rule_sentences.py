@@ -36,7 +36,7 @@ CRAFT = _any(
     "pipelines? reviews? refactorings? refactors? data backups? environments? flags? helpers? utilities mocks? "
     "fixtures? snapshots? assertions? todos? warnings? hooks? plans? summaries diffs? edits?"
 )
-"""What programmers make rules about."""
+"""Things that programmers make rules about."""
 NO_HABIT = _any(
     "need have had has should want can could must_have are were was will would got get see saw think thought know "
     "knew found figured tried did do_not_know might may just also both still already all_know recently noticed "
@@ -71,7 +71,7 @@ FORBIDDEN_THINGS = _any(
     "run install add create rewrite reformat refactor force-push skip disable mock log print expose hard-?code "
     "import assume guess apologi[sz]e explain repeat tell ask put write store ship"
 )
-"""What is forbidden for good even where one thing is named."""
+"""Deeds that are forbidden for good even where one thing is named."""
 OCCASIONS = _any(
     "change commit push pr pull_request release deploy deployment edit feature fix merge task step session answer "
     "reply refactoring test build"
@@ -97,7 +97,7 @@ LOCAL = pattern(
     r"|until the|until (?:i|you|we|it)|when you(?:['’]re| are) (?:done|ready|finished|through)|break (?:any|every)thing"
     r"|this (?:one|week|sprint)|now|instead here|already|(?:any|no)thing else)\b"
 )
-"""What holds for the moment is no rule."""
+"""Words that tie a sentence to the moment: what holds for the moment is no rule."""
 LASTING = pattern(
     r"(?i)\b(?:from (?:now|here|today) on(?: ?wards?)?(?: out)?|going forward|henceforth|as a rule|at all times"
     r"|under no circumstances|until further notice|for future reference|keep in mind|bear in mind"
@@ -281,14 +281,14 @@ _SHAPES = tuple(
 
 def rules_of(sentence: str, *, corrects: bool) -> tuple[str, ...]:
     """Rules of a sentence: none, one, or two where each says for itself what is always or never done."""
-    masked = masked_quotes(sentence)
-    joint = None if _CONDITION.match(masked) else _JOINT.search(masked)
-    if joint and _verb(masked[: joint.start()]) != _verb(masked[joint.end() :]):
+    own_words = masked_quotes(sentence)
+    joint = None if _CONDITION.match(own_words) else _JOINT.search(own_words)
+    if joint and _verb(own_words[: joint.start()]) != _verb(own_words[joint.end() :]):
         halves = sentence[: joint.start()], sentence[joint.end() :]
         rules = [_rule_in(half, masked_quotes(half), corrects=corrects) for half in halves]
         if all(rules):
             return tuple(rules)
-    rule = _rule_in(sentence, masked, corrects=corrects)
+    rule = _rule_in(sentence, own_words, corrects=corrects)
     return (rule,) if rule else ()
 
 
@@ -298,38 +298,38 @@ def _verb(clause: str) -> str:
 
 def masked_quotes(sentence: str) -> str:
     """A sentence with its quotations made unreadable, which are not the user's own; each letter keeps its place."""
-    return QUOTED.sub(lambda quoted: f" {'Q' * (len(quoted[0]) - 2)} ", sentence)
+    return QUOTED.sub(lambda match: f" {'Q' * (len(match[0]) - 2)} ", sentence)
 
 
-def _rule_in(sentence: str, masked: str, *, corrects: bool) -> str:
-    """The part that is a rule, or "". `masked` is the sentence with what it quotes made unreadable, as long as it is;
-    `corrects` says that it answers something the agent did.
+def _rule_in(sentence: str, own_words: str, *, corrects: bool) -> str:
+    """The part of a sentence that is a rule, or "". `own_words` is the sentence with what it quotes made unreadable,
+    as long as it is; `corrects` says that it answers something the agent did.
     """
-    lasting = LASTING.search(masked)
-    if lasting and (not _is_question(masked) or ASKS_YOU.match(masked)):
+    lasting = LASTING.search(own_words)
+    if lasting and (not _is_question(own_words) or ASKS_YOU.match(own_words)):
         # What stands before "and from now on" is a task, unless the rule is there.
-        task = _TASK_AND.match(masked[: lasting.start()]) if len(masked[lasting.end() :].split()) > 1 else None
-        return sentence[lasting.start() :] if task and not _is_rule(masked[: lasting.start()]) else sentence
-    if _is_question(masked) or LOCAL.search(masked) or REPORTED.search(masked):
+        task = _TASK_AND.match(own_words[: lasting.start()]) if len(own_words[lasting.end() :].split()) > 1 else None
+        return sentence[lasting.start() :] if task and not _is_rule(own_words[: lasting.start()]) else sentence
+    if _is_question(own_words) or LOCAL.search(own_words) or REPORTED.search(own_words):
         return ""
-    for match in (_ALWAYS.search(masked), _FORBIDS.search(masked)):
-        rule = masked[match.start("rule") :] if match else ""
+    for match in (_ALWAYS.search(own_words), _FORBIDS.search(own_words)):
+        rule = own_words[match.start("rule") :] if match else ""
         # A function by its name is one spot in the code.
         if match and (not IDENTIFIER.search(rule) or " use " in f" {rule.casefold()} "):
             # What stands before it is a condition of the rule, its other half ("use yarn, never npm"), or a task that
             # has nothing to do with it.
-            head = masked[: match.start("rule")].rstrip(" ,;:–—-")
+            head = own_words[: match.start("rule")].rstrip(" ,;:–—-")
             is_half = _is_rule(head) or _ALWAYS.match(head) or _FORBIDS.match(head)
-            is_part = match.start() == 0 or _CONDITION.match(masked) or is_half
+            is_part = match.start() == 0 or _CONDITION.match(own_words) or is_half
             return sentence if is_part else sentence[match.start("rule") :]
-    return sentence if _is_rule(masked) or (corrects and _INSTEAD.search(masked)) else ""
+    return sentence if _is_rule(own_words) or (corrects and _INSTEAD.search(own_words)) else ""
 
 
-def _is_rule(said: str) -> bool:
-    if len(said.split()) <= 6 and _NO.match(said) and not (NO_IDIOM.match(said) or _FINITE.search(said)):
+def _is_rule(text: str) -> bool:
+    if len(text.split()) <= 6 and _NO.match(text) and not (NO_IDIOM.match(text) or _FINITE.search(text)):
         return True
-    return any(shape.search(said) and not otherwise.search(said) for otherwise, shape in _SHAPES)
+    return any(shape.search(text) and not otherwise.search(text) for otherwise, shape in _SHAPES)
 
 
-def _is_question(said: str) -> bool:
-    return said.rstrip(" .!\"'”)").endswith("?") or QUESTION.match(said) is not None
+def _is_question(text: str) -> bool:
+    return text.rstrip(" .!\"'”)").endswith("?") or QUESTION.match(text) is not None

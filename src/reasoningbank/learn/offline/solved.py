@@ -36,31 +36,32 @@ LONGEST_EARLIER_CHARS = 240
 LONGEST_WRITTEN_CHARS = 160
 """An argument as long as this is a text that somebody wrote: what it changed cannot be told in a line."""
 LONGEST_ANSWER_CHARS = 100
-MOST_BEFORE = 4
-MOST_CALLS = 8
-LONGEST_CALL_CHARS = 400
 LEAST_CERTAIN = 0.7
 _FIRST = "First: "
-_CHECK = "Check: "
 _SENTENCE = re.compile(r"(?:[a-z'’]+,? ){4,}")
 _HANDS_IN = re.compile(r"\s*(?:submit|finish|answer)\b[\s:(\[]*[^\s\])]", re.IGNORECASE)
 _ENDS = re.compile(r"\s*(?:submit|finish|done|exit|quit|stop|end|answered)\W*", re.IGNORECASE)
 
 
-def solution(episode: Episode, verdict: Verdict, told: Collection[int]) -> Lesson | None:
-    """`told` are the steps whose results the facts tell."""
+def solution(episode: Episode, verdict: Verdict, fact_steps: Collection[int]) -> Lesson | None:
+    """Lesson on how the task of a session was solved; None where it was not, or where nobody can do it again.
+
+    `fact_steps` are the steps whose results the facts tell.
+    """
     if verdict.outcome is not VerdictOutcome.SUCCESS or verdict.certainty < LEAST_CERTAIN or not episode.task.strip():
         return None
     steps = episode.steps
     end = _last_deed(episode, _solving_step(episode, verdict))
-    if end is None or end in told or _is_written(steps[end]) or is_told_in_words(steps[end].action):
+    if end is None or end in fact_steps or _is_written(steps[end]) or is_told_in_words(steps[end].action):
         return None
-    before = _before(episode, end, told)
+    before = _before(episode, end, fact_steps)
     if any(_is_written(steps[number]) for number in before) or _got_past(steps, end):
         return None
     lines = _told_as_calls(steps, [*before, end], episode.task) or _told_as_they_were(steps, before, end)
-    check = _check_of(verdict, steps, end)
-    content = "\n".join([*lines, *([check] if check else [])])
+    checks = [number for number in _proving(verdict, steps) if number != end and not called_tool(steps[number].action)]
+    if checks:
+        lines.append(f"Check: `{clip_line(steps[checks[0]].action, LONGEST_EARLIER_CHARS)}`")
+    content = "\n".join(lines)
     task = _task(episode, steps[end].action)
     return Lesson(
         title=clip_line(task, LONGEST_LESSON_TITLE_CHARS),
@@ -75,13 +76,15 @@ def solution(episode: Episode, verdict: Verdict, told: Collection[int]) -> Lesso
 
 
 def _identity(episode: Episode, end: EpisodeStep, content: str) -> Sequence[str]:
-    """What makes two solutions one: the same calls, however their arguments were ordered; else the same task."""
+    """Key under which two solutions count as the same: their calls, however the arguments were ordered, or else the
+    task.
+    """
     return sorted(values_in(content)) if called_tool(end.action) else (one_line(episode.task).casefold(),)
 
 
-def merge(known: Memory, lesson: Lesson) -> Lesson | None:
+def merge(memory: Memory, lesson: Lesson) -> Lesson | None:
     """The shorter of two solutions of one task; None when it is the known one, which this session confirms."""
-    return lesson if len(lesson.content) < len(known.content) else None
+    return lesson if len(lesson.content) < len(memory.content) else None
 
 
 def _solving_step(episode: Episode, verdict: Verdict) -> int | None:
@@ -90,8 +93,15 @@ def _solving_step(episode: Episode, verdict: Verdict) -> int | None:
     A command with which a run ended that got the whole reward has solved it, whatever else it complained of.
     """
     steps, proving = episode.steps, _proving(verdict, episode.steps)
-    acted = [number for number, step in enumerate(steps) if step.action.strip()]
-    doing = [number for number in acted if number not in proving and not _ends_only(steps[number].action)]
+    numbers = [number for number, step in enumerate(steps) if step.action.strip()]
+    doing = [
+        number
+        for number in numbers
+        if number not in proving
+        and _ENDS.fullmatch(action := steps[number].action) is None
+        # A report instead of an answer.
+        and not (action.startswith(ANSWER) and len(action) > LONGEST_ANSWER_CHARS)
+    ]
     if not doing:
         return None
     if episode.reward == 1.0 and not called_tool(steps[doing[-1]].action):
@@ -100,8 +110,8 @@ def _solving_step(episode: Episode, verdict: Verdict) -> int | None:
 
 
 def _last_deed(episode: Episode, last: int | None) -> int | None:
-    """Of calls, the last one that changed something, as far as can be told; what was only looked at after it is no part
-    of the way.
+    """The last call that changed something, as far as can be told, for what was only looked at after it is no part
+    of the way; where the last action is no call, that action.
     """
     steps = episode.steps
     if last is None or not called_tool(steps[last].action):
@@ -120,58 +130,47 @@ def _deeds(flow: Flow, steps: Sequence[EpisodeStep]) -> list[int]:
     ]
 
 
-def _ends_only(action: str) -> bool:
-    """Whether an action only ends a run: with a bare word, or with a report instead of an answer."""
-    is_report = action.startswith(ANSWER) and len(action) > LONGEST_ANSWER_CHARS
-    return is_report or _ENDS.fullmatch(action) is not None
-
-
 def _proving(verdict: Verdict, steps: Sequence[EpisodeStep]) -> list[int]:
     proof = verdict.evidence.strip()
     return [number for number, step in enumerate(steps) if proof and proof in step.result][-1:]
 
 
-def _check_of(verdict: Verdict, steps: Sequence[EpisodeStep], end: int) -> str:
-    checks = [number for number in _proving(verdict, steps) if number != end and not called_tool(steps[number].action)]
-    return f"{_CHECK}`{clip_line(steps[checks[0]].action, LONGEST_EARLIER_CHARS)}`" if checks else ""
-
-
-def _before(episode: Episode, end: int, told: Collection[int]) -> list[int]:
+def _before(episode: Episode, end: int, fact_steps: Collection[int]) -> list[int]:
     steps = episode.steps
-    taken = steps_taken(steps, end, is_failure)
-    if taken:
-        return taken
+    way = steps_taken(steps, end, is_failure)
+    if way:
+        return way
     flow = Flow(steps[: end + 1], episode.task, is_failure)
-    found = set(flow.before(end, told))
+    numbers = set(flow.before(end, fact_steps))
     if called_tool(steps[end].action):
         for deed in _deeds(flow, steps[:end]):
-            found |= {deed, *flow.before(deed, told)}
-        return sorted(found - {end})[-MOST_CALLS:]
-    if not found and (steps[end].action.startswith(ANSWER) or _HANDS_IN.match(steps[end].action)):
+            numbers |= {deed, *flow.before(deed, fact_steps)}
+        return sorted(numbers - {end})[-8:]
+    if not numbers and (steps[end].action.startswith(ANSWER) or _HANDS_IN.match(steps[end].action)):
         # The answer alone tells nobody how it was found.
-        found = {number for number in range(end) if steps[number].action.strip() and not is_failure(steps[number])}
-        found = {max(found)} if found else found
-    return sorted(found - {end})[-MOST_BEFORE:]
+        numbers = {number for number in range(end) if steps[number].action.strip() and not is_failure(steps[number])}
+        numbers = {max(numbers)} if numbers else numbers
+    return sorted(numbers - {end})[-4:]
 
 
 def _told_as_calls(steps: Sequence[EpisodeStep], numbers: Sequence[int], task: str) -> list[str]:
     if not called_tool(steps[numbers[-1]].action):
         return []
-    known = set(values_in(task))
+    case_words = set(values_in(task))
     for step in steps[: numbers[-1]]:
-        known |= values_in(step.result)
-    ways = dict.fromkeys(general_call(steps[number].action, known) for number in numbers)
-    return [" → ".join(f"`{clip_line(way, LONGEST_CALL_CHARS)}`" for way in ways)]
+        case_words |= values_in(step.result)
+    ways = dict.fromkeys(general_call(steps[number].action, case_words) for number in numbers)
+    return [" → ".join(f"`{clip_line(way, 400)}`" for way in ways)]
 
 
 def _told_as_they_were(steps: Sequence[EpisodeStep], before: Sequence[int], end: int) -> list[str]:
-    done = [without_contacts(steps[number].action).strip() for number in before]
-    if any("\n" in one for one in done):
+    actions = [without_contacts(steps[number].action).strip() for number in before]
+    if any("\n" in text for text in actions):
         # Lines of code are no code in one line.
-        first = [_FIRST.strip(), *(one[:LONGEST_ACTION_CHARS] for one in dict.fromkeys(done))]
+        first = [_FIRST.strip(), *(text[:LONGEST_ACTION_CHARS] for text in dict.fromkeys(actions))]
     else:
-        earlier = dict.fromkeys(clip_line(one, LONGEST_EARLIER_CHARS) for one in done)
-        first = [f"{_FIRST}{'; '.join(f'`{one}`' for one in earlier)}"] if earlier else []
+        earlier = dict.fromkeys(clip_line(text, LONGEST_EARLIER_CHARS) for text in actions)
+        first = [f"{_FIRST}{'; '.join(f'`{text}`' for text in earlier)}"] if earlier else []
     action = without_contacts(steps[end].action.strip())
     if len(action) > LONGEST_ACTION_CHARS:
         action = clip_line(action, LONGEST_ACTION_CHARS)
@@ -179,36 +178,36 @@ def _told_as_they_were(steps: Sequence[EpisodeStep], before: Sequence[int], end:
 
 
 def _got_past(steps: Sequence[EpisodeStep], end: int) -> bool:
-    """Whether the way that worked only got past what stopped the same program before."""
+    """True if the way that worked only got past what stopped the same program before."""
     action = steps[end].action
-    failed = (step.action for step in steps[:end] if is_failure(step) and head(step.action) == head(action))
-    return any(bypass_in(failing, action) for failing in failed)
+    failures = (step.action for step in steps[:end] if is_failure(step) and head(step.action) == head(action))
+    return any(bypass_in(failing, action) for failing in failures)
 
 
 def _is_written(step: EpisodeStep) -> bool:
-    """Whether a call carries a work that was written for this one case, or is an edit of a file. What somebody is told
-    in sentences is a parameter like any other.
+    """True if a call carries a work that was written for this one case, or is an edit of a file. What somebody is
+    told in sentences is a parameter like any other.
     """
     action = step.action
     if edits_in(step):
         return True
-    given = arguments(action)
-    if given is None:
+    values = arguments(action)
+    if values is None:
         return bool(called_tool(action)) and len(action) > LONGEST_WRITTEN_CHARS
     return any(
         isinstance(value, str) and len(value) > LONGEST_WRITTEN_CHARS and not is_prose(value)
-        for value in given.values()
+        for value in values.values()
     )
 
 
 def _is_thought(step: EpisodeStep) -> bool:
-    """Whether a call took words, gave nothing back, and so did nothing."""
-    given = list((arguments(step.action) or {}).values())
-    return not step.result.strip() and bool(given) and all(isinstance(v, str) and _SENTENCE.search(v) for v in given)
+    """True if a call took words, gave nothing back, and so did nothing."""
+    values = list((arguments(step.action) or {}).values())
+    return not step.result.strip() and bool(values) and all(isinstance(v, str) and _SENTENCE.search(v) for v in values)
 
 
 def _task(episode: Episode, action: str) -> str:
-    """In general words, with braces around what the action took over from it."""
+    """The task in general words, with braces around what the action took over from it."""
     task = general_task(episode.task, episode.steps, LONGEST_LESSON_DESCRIPTION_CHARS - 20)
     if called_tool(action):
         return task

@@ -33,8 +33,8 @@ def plain_steps(steps: Sequence[EpisodeStep]) -> tuple[EpisodeStep, ...]:
 def plain_action(action: str) -> str:
     action = _SPECIAL.sub("", action) if "<|" in action else action
     if "```" in action:
-        fenced = [code for code in _FENCED.findall(action) if code.strip()]
-        action = "\n".join(fenced) if fenced else _LONE_FENCE.sub("", action)
+        blocks = [code for code in _FENCED.findall(action) if code.strip()]
+        action = "\n".join(blocks) if blocks else _LONE_FENCE.sub("", action)
     label = _LABEL.match(action)
     if label:
         action = action[label.end() :]
@@ -42,5 +42,5 @@ def plain_action(action: str) -> str:
     if run:
         return run.group(1)
     call = _SPACED_CALL.fullmatch(action)
-    given = parse_json(call.group(2)) if call else None
-    return action_of(call.group(1), given) if call and isinstance(given, dict) else action
+    values = parse_json(call.group(2)) if call else None
+    return action_of(call.group(1), values) if call and isinstance(values, dict) else action

@@ -1,8 +1,8 @@
 """Surveys the place that a session worked in: which things there are, and which names they have.
 
 An inspection is an action that names a thing (or nothing) and gets names back; a question names what it wants and gets
-values back. A name is told from a value by how it is used: outside quotes. Knows that difference and nothing about any
-query language, shell or service.
+values back. A name is told from a value by how it is used: outside quotes. Independent of any query language, shell or
+service.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LONGEST_READ_CHARS = 4_000
 MOST_WAYS = 3
 LONGEST_WAY_CHARS = 60
 FEWEST_TAKEN_UP = 0.1
-"""Of the names that a longer question got back, that must be used afterwards."""
+"""Share of the names that a longer question got back which must be used afterwards."""
 _CONDITION = re.compile(r"[=<>?|]|(?<!\S)(?:\*|\d+)(?!\S)")
 _TOLD = re.compile(r"[A-Z][a-z]+(?: [A-Za-z][A-Za-z-]*)* [a-z]+(?: [A-Za-z][A-Za-z-]*)*\.?")
 _WIDE = re.compile(r"[<>?|*]")
@@ -46,10 +46,10 @@ class Survey:
     ways: tuple[str, ...]
     """The actions that told."""
     numbers: tuple[int, ...]
-    """Of the steps that told."""
+    """Numbers of the steps that told."""
     evidence: str
     place: str = ""
-    """What a program called the place where it looked."""
+    """Name that a program gave the place where it looked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +68,10 @@ def survey(steps: Sequence[EpisodeStep]) -> Survey | None:
     parts: set[str] = set()
     ways: list[_Look] = []
     for look in _looks(steps):
-        quoted = _things_quoted(look.action, users)
-        if not _is_inspection(look, last_used, parts, quoted):
+        in_quotes = _things_quoted(look.action, users)
+        if not _is_inspection(look, last_used, parts, in_quotes):
             continue
-        subject = look.listing.of or (quoted[0] if quoted else _subject(look, speakers))
+        subject = look.listing.of or (in_quotes[0] if in_quotes else _subject(look, speakers))
         if subject is None:
             wholes[clip_line(look.action, LONGEST_WAY_CHARS)] = look.listing.names
         else:
@@ -86,34 +86,35 @@ def survey(steps: Sequence[EpisodeStep]) -> Survey | None:
     if not numbers:
         return _of_queries(used, place) if used else None
     things = _with_the_rest(things, wholes, last_used)
+    names = ways[0].listing.names if ways else next(iter(versions.values()))
     return Survey(
         things=_with_used(things, used),
         ways=tuple(dict.fromkeys(describe_action(steps[number].action, LONGEST_WAY_CHARS) for number in numbers))[
             :MOST_WAYS
         ],
         numbers=tuple(numbers),
-        evidence=f"{clip_line(steps[numbers[0]].action, 80)} → {clip_line(_seen_first(ways, versions), 160)}",
+        evidence=f"{clip_line(steps[numbers[0]].action, 80)} → {clip_line(', '.join(names), 160)}",
         place=place,
     )
 
 
 def _used_in_queries(steps: Sequence[EpisodeStep]) -> dict[str, tuple[tuple[str, ...], str]]:
     """Tables with the columns that queries named and rows came back for, and a query that did."""
-    found: dict[str, tuple[tuple[str, ...], str]] = {}
+    tables: dict[str, tuple[tuple[str, ...], str]] = {}
     for step in islice(steps, MOST_STEPS):
         if not step.result.strip() or is_failure(step) or not gives_rows(step.result):
             continue
         for table, columns in names_in_query(step.action).items():
-            known, action = found.get(table, ((), step.action))
-            found[table] = (tuple(dict.fromkeys((*known, *columns))), action)
-    return {table: told for table, told in found.items() if told[0] and are_plain_names((table, *told[0]))}
+            earlier, action = tables.get(table, ((), step.action))
+            tables[table] = (tuple(dict.fromkeys((*earlier, *columns))), action)
+    return {table: entry for table, entry in tables.items() if entry[0] and are_plain_names((table, *entry[0]))}
 
 
 def _place_named(steps: Sequence[EpisodeStep]) -> str:
     """The place in which a program looked for the table of a query, where its complaint says so: `Table 'shop.clints'
     doesn't exist`. Nothing when the query itself said it, or when there were several.
     """
-    found = {
+    places = {
         match.group(1)
         for step in islice(steps, MOST_STEPS)
         if is_failure(step)
@@ -121,12 +122,12 @@ def _place_named(steps: Sequence[EpisodeStep]) -> str:
         if (match := re.search(rf"(?<![\w.])(\w+)\.{re.escape(table)}(?!\w)", step.result[:LONGEST_READ_CHARS]))
         and match.group(1).casefold() not in all_words(step.action)
     }
-    place = found.pop() if len(found) == 1 else ""
+    place = places.pop() if len(places) == 1 else ""
     return place if place and is_plain_name(place) else ""
 
 
 def _of_queries(used: Mapping[str, tuple[tuple[str, ...], str]], place: str) -> Survey:
-    """What was never listed and yet is known: it was asked for by name, and was there."""
+    """Survey of what was never listed and yet is known: it was asked for by name, and was there."""
     columns, action = next(iter(used.values()))
     return Survey(
         things=_with_used({}, used),
@@ -140,44 +141,43 @@ def _of_queries(used: Mapping[str, tuple[tuple[str, ...], str]], place: str) -> 
 def _with_used(
     things: Mapping[str, tuple[str, ...]], used: Mapping[str, tuple[tuple[str, ...], str]]
 ) -> dict[str, tuple[str, ...]]:
-    """With the parts of those that were not described."""
+    """Things, with the parts of those that were not described taken from queries."""
     names = {name.casefold(): name for name in things}
-    found = dict(things)
+    result = dict(things)
     for table, (columns, _) in used.items():
         name = names.get(table.casefold(), table)
-        if not found.get(name):
-            found[name] = (*columns, MORE)
-    return found
-
-
-def _seen_first(ways: Sequence[_Look], versions: Mapping[int, tuple[str, str]]) -> str:
-    return ", ".join(ways[0].listing.names if ways else next(iter(versions.values())))
+        if not result.get(name):
+            result[name] = (*columns, MORE)
+    return result
 
 
 def _with_the_rest(
     things: dict[str, tuple[str, ...]], wholes: dict[str, tuple[str, ...]], used: Collection[str]
 ) -> dict[str, tuple[str, ...]]:
-    """What a look at the whole place listed, beside what was looked at one by one. Of several such looks, the one whose
-    names were taken up is the place; the others are things in it, under the action that listed them.
+    """Things that were looked at one by one, with what a look at the whole place listed. Of several such looks, the
+    one whose names were taken up is the place; the others are things in it, under the action that listed them.
     """
     if not wholes:
         return things
-    inspected = {name.casefold() for name in things}
+    known_names = {name.casefold() for name in things}
 
     def taken_up(way: str) -> tuple[int, int]:
         names = {name.casefold() for name in wholes[way]}
-        return len(names & inspected), sum(name in used for name in names)
+        return len(names & known_names), sum(name in used for name in names)
 
     place = max(wholes, key=taken_up)
-    others = {way: names for way, names in wholes.items() if not set(names) & set(wholes[place])}
-    return {**things, **{name: () for name in wholes[place] if name.casefold() not in inspected}, **others}
+    other_lists = {way: names for way, names in wholes.items() if not set(names) & set(wholes[place])}
+    return {**things, **{name: () for name in wholes[place] if name.casefold() not in known_names}, **other_lists}
 
 
 def _looks(steps: Sequence[EpisodeStep]) -> list[_Look]:
     return [
         _Look(number=number, action=step.action, listing=listing)
         for number, step in enumerate(islice(steps, MOST_STEPS))
-        if (_is_brief(step.action) or _is_longer(step.action)) and not is_failure(step) and not _is_report(step)
+        # A longer question may be about names all the same, such as what a catalogue says of one table.
+        if (_is_brief(step.action) or (not _WIDE.search(step.action) and not called_tool(step.action)))
+        and not is_failure(step)
+        and not _is_report(step)
         for listing in map(_named_plainly, listings_of(step.result))
         if listing is not None
     ]
@@ -192,13 +192,13 @@ def _named_plainly(listing: Listing) -> Listing | None:
 
 
 def _is_report(step: EpisodeStep) -> bool:
-    """Whether somebody told in words what was done and what came of it, instead of a program that answered."""
+    """True if somebody told in words what was done and what came of it, instead of a program that answered."""
     result = step.result.strip()
     return is_told_in_words(step.action) and "\n" not in result and "," not in result and " " in result
 
 
 def is_told_in_words(action: str) -> bool:
-    """Whether an action is a sentence about what was done, and nothing that anybody could do again."""
+    """True if an action is a sentence about what was done, and nothing that anybody could do again."""
     return _TOLD.fullmatch(action.strip()) is not None
 
 
@@ -208,17 +208,12 @@ def _is_brief(action: str) -> bool:
     return len(_operands(action)) <= MOST_WORDS and not _CONDITION.search(action) and "\n" not in action.strip()
 
 
-def _is_longer(action: str) -> bool:
-    """A longer question that may be about names all the same, such as what a catalogue says of one table."""
-    return not _WIDE.search(action) and not called_tool(action)
-
-
 def _operands(action: str) -> list[str]:
     """The words that are not flags."""
     return [word for word in bare_words(action) if not word.startswith("-")]
 
 
-def _is_inspection(look: _Look, last_used: Mapping[str, int], parts: set[str], quoted: Sequence[str]) -> bool:
+def _is_inspection(look: _Look, last_used: Mapping[str, int], parts: set[str], in_quotes: Sequence[str]) -> bool:
     operands = _operands(look.action)
     words = {word.casefold() for word in operands[:-1]}
     names = {name.casefold() for name in look.listing.names}
@@ -231,7 +226,7 @@ def _is_inspection(look: _Look, last_used: Mapping[str, int], parts: set[str], q
         return False
     if not _is_brief(look.action):
         # Of two things at once nobody can tell which has which; and among many values one may read like a word.
-        return len(quoted) <= 1 and taken_up >= max(1.0, FEWEST_TAKEN_UP * len(names))
+        return len(in_quotes) <= 1 and taken_up >= max(1.0, FEWEST_TAKEN_UP * len(names))
     if look.listing.of is not None or look.listing.width >= DESCRIBED_WIDTH:
         return True
     return taken_up > 0 or (look.listing.fields and bool(operands) and "/" in operands[-1])
@@ -261,8 +256,8 @@ def _version_of(step: EpisodeStep) -> tuple[str, str] | None:
     if not words or not _is_brief(step.action) or not _ASKS_VERSION.search(step.action) or is_failure(step):
         return None
     match = next(filter(None, map(_VERSION.search, step.result[:2000].splitlines())), None)
-    asked = [word for word in words if word.casefold() not in ("version", "show")]
-    return (asked[-1], f"version {match.group(1)}") if match and asked else None
+    programs = [word for word in words if word.casefold() not in ("version", "show")]
+    return (programs[-1], f"version {match.group(1)}") if match and programs else None
 
 
 def _last_used(steps: Sequence[EpisodeStep]) -> dict[str, int]:
@@ -276,9 +271,9 @@ def _last_used(steps: Sequence[EpisodeStep]) -> dict[str, int]:
 
 
 def _things_quoted(action: str, users: Mapping[str, set[str]]) -> list[str]:
-    """What an action names in quotes and another one without: a thing, not a value."""
-    quoted = dict.fromkeys(first or second for first, second in _LITERAL.findall(action))
-    return [name for name in quoted if users.get(name.casefold(), set()) - {action}]
+    """Names that an action has in quotes and another one without: things, and no values."""
+    in_quotes = dict.fromkeys(first or second for first, second in _LITERAL.findall(action))
+    return [name for name in in_quotes if users.get(name.casefold(), set()) - {action}]
 
 
 def _users(steps: Sequence[EpisodeStep]) -> dict[str, set[str]]:
@@ -298,7 +293,7 @@ def _speakers(steps: Sequence[EpisodeStep]) -> dict[str, set[str]]:
     speakers: dict[str, set[str]] = {}
     for step in islice(steps, MOST_STEPS):
         for word in {word.casefold() for word in bare_words(step.action)} | all_words(step.result[:LONGEST_READ_CHARS]):
-            heard = speakers.setdefault(word, set())
-            if len(heard) < 2:
-                heard.add(step.action)
+            actions = speakers.setdefault(word, set())
+            if len(actions) < 2:
+                actions.add(step.action)
     return speakers

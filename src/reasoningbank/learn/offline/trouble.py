@@ -1,4 +1,4 @@
-"""What a lesson about a failure keeps to be known again and told by: the `trouble` in its memory's metadata.
+"""The `trouble` in a memory's metadata: the fields by which a failure is known again and told of.
 
     action      the command or call that fails; "" where it was right and the code was wrong
     signature   the kind of failure (`failure_kind.kind`), or its digest
@@ -24,16 +24,11 @@ from reasoningbank.guard.quotes import CLOSING, OPENING
 from reasoningbank.learn.offline.failure_kind import LONGEST_KNOWN_CHARS, quote_report, signature
 from reasoningbank.learn.offline.words import called_tool, clip_line
 
-LONGEST_GOAL_CHARS = 80
-LONGEST_CHANGE_CHARS = 160
-LONGEST_ERROR_CHARS = 100
-MOST_NAMES = 4
-
 
 def trouble_of(
     action: str,
-    said: str,
-    worked: str = "",
+    error: str,
+    working: str = "",
     *,
     change: str = "",
     goal: str = "",
@@ -44,19 +39,19 @@ def trouble_of(
     """The fields above, of an action that failed and said so. One that is not at fault is not to be warned of."""
     fields: dict[str, Any] = {
         "action": clip_line(action, LONGEST_KNOWN_CHARS) if is_at_fault else "",
-        "signature": signature(said, action),
-        "worked": clip_line(worked, LONGEST_KNOWN_CHARS),
+        "signature": signature(error, action),
+        "worked": clip_line(working, LONGEST_KNOWN_CHARS),
         "program": called_tool(action) or program_of(action),
-        "goal": clip_line(goal, LONGEST_GOAL_CHARS),
-        "change": clip_line(change.replace("`", ""), LONGEST_CHANGE_CHARS),
-        "error": quote_report(said, action, LONGEST_ERROR_CHARS).removeprefix(OPENING).removesuffix(CLOSING),
-        "names": sorted(names)[:MOST_NAMES],
+        "goal": clip_line(goal, 80),
+        "change": clip_line(change.replace("`", ""), 160),
+        "error": quote_report(error, action, 100).removeprefix(OPENING).removesuffix(CLOSING),
+        "names": sorted(names)[:4],
         "first": clip_line(first, LONGEST_KNOWN_CHARS),
     }
     return {name: value for name, value in fields.items() if value or name in ("action", "signature")}
 
 
 def goal_of(step: EpisodeStep, task: str) -> str:
-    """What a step was for: what its call says of itself, else the task that it was a part of."""
+    """Purpose of a step: what its call says of itself, else the task that it was a part of."""
     own = step.metadata.get("goal")
     return own if isinstance(own, str) and own.strip() else task

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 SHORTEST_WORD_CHARS = 3
-SHORT_WORD_CHARS = 5
-"""Up to here one letter may differ, beyond it two."""
 LONGEST_WORD_CHARS = 40
 
 
 def is_typo(wrong: str, right: str) -> bool:
-    """Whether two words differ as typing differs: letters only, few of them."""
+    """True if two words differ as typing differs: letters only, few of them."""
     longest = max(len(wrong), len(right))
     if wrong == right or min(len(wrong), len(right)) < SHORTEST_WORD_CHARS or longest > LONGEST_WORD_CHARS:
         return False
@@ -19,24 +17,25 @@ def is_typo(wrong: str, right: str) -> bool:
         return False
     if _without_letters(wrong) != _without_letters(right):
         return False
-    return distance(wrong, right) <= (1 if longest <= SHORT_WORD_CHARS else 2)
+    # In a short word one letter may differ, in a longer one two.
+    return distance(wrong, right) <= (1 if longest <= 5 else 2)
 
 
 def are_typos(pairs: Iterable[tuple[str, str]]) -> bool:
-    """Whether each of what was replaced is a slip."""
-    listed = list(pairs)
-    return bool(listed) and all(is_typo(old, new) for old, new in listed)
+    """True if each replacement is a slip."""
+    replacements = list(pairs)
+    return bool(replacements) and all(is_typo(old, new) for old, new in replacements)
 
 
-def distance(one: str, other: str) -> int:
-    """Letters to change, leave out, put in or swap with the next."""
+def distance(word: str, other: str) -> int:
+    """Edit distance: letters to change, leave out, put in or swap with the next."""
     before: list[int] = []
     last = list(range(len(other) + 1))
-    for row, letter in enumerate(one, 1):
+    for row, letter in enumerate(word, 1):
         current = [row]
         for column, there in enumerate(other, 1):
             best = min(last[column] + 1, current[-1] + 1, last[column - 1] + (letter != there))
-            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == there:
+            if row > 1 and column > 1 and letter == other[column - 2] and word[row - 2] == there:
                 best = min(best, before[column - 2] + 1)
             current.append(best)
         before, last = last, current

@@ -16,7 +16,7 @@ from reasoningbank.learn.offline.rule_sentences import LANGUAGES
 
 USER_SAID = "The user said:"
 MOST_TOKENS = 200
-"""Of all rules that open a session: half of what is said there, so that lessons have room beside them."""
+"""Tokens of all rules that open a session: half of what is said there, so that lessons have room beside them."""
 ANY_WORD = pattern(r"[\w][\w'’/.+-]*\w|\w")
 NEGATIONS, FRAME = (
     frozenset(words.split())
@@ -194,8 +194,10 @@ def _meaning(rule: str) -> _Meaning:
         - _EVERYWHERE
     )
     choice = next(filter(None, (shape.fullmatch(text) for shape in _CHOICES)), None)
-    taken, left = (_stems(choice[side]) - scope - _IDLE for side in ("taken", "left")) if choice else (_NONE, _NONE)
-    lifted = next((stance for stance, shape in _LIFTED if shape.search(text)), "")
+    preference, alternative = (
+        (_stems(choice[side]) - scope - _IDLE for side in ("taken", "left")) if choice else (_NONE, _NONE)
+    )
+    revocation = next((stance for stance, shape in _LIFTED if shape.search(text)), "")
     denials = sum(word.casefold() in NEGATIONS for word in ANY_WORD.findall(clause))
     name = _NAME.search(text)
     return _Meaning(
@@ -204,9 +206,9 @@ def _meaning(rule: str) -> _Meaning:
         core=_stems(clause) - scope - _IDLE or _stems(clause) - _IDLE,
         condition=_stems(rest) - _IDLE,
         scope=scope,
-        taken=taken,
-        left=left,
-        stance=lifted or ("ban" if denials % 2 else "do"),
+        taken=preference,
+        left=alternative,
+        stance=revocation or ("ban" if denials % 2 else "do"),
         has_exception=exception is not None,
         numbers=frozenset(_NUMBER.findall(text)),
         name=name[1].casefold() if name else "",
@@ -231,10 +233,10 @@ def _chooses_otherwise(new: _Meaning, old: _Meaning) -> bool:
     old_taken, old_left = _sides(old)
     if not (new.taken or old.taken) or not (new_taken & old_left or new_left & old_taken):
         return False
-    named = new.taken | new.left | old.taken | old.left
+    choices = new.taken | new.left | old.taken | old.left
     is_short = all(len(side) <= 1 for side in (new.taken, new.left, old.taken, old.left))
     apart = [rule.subject - other.subject - _IDLE for rule, other in ((new, old), (old, new))]
-    return not any(side - named for side in apart) if is_short else not all(apart)
+    return not any(side - choices for side in apart) if is_short else not all(apart)
 
 
 def _sides(rule: _Meaning) -> tuple[frozenset[str], frozenset[str]]:
@@ -247,13 +249,13 @@ def _differs_in_one_point(new: _Meaning, old: _Meaning) -> bool:
     """True if both say the same of another language, number, name or alternative."""
     if new.name and old.name:
         return new.name != old.name
-    left, right = new.subject - old.subject - _IDLE, old.subject - new.subject - _IDLE
+    new_words, old_words = new.subject - old.subject - _IDLE, old.subject - new.subject - _IDLE
     if new.numbers and old.numbers and new.numbers != old.numbers:
-        return left | right == new.numbers ^ old.numbers
+        return new_words | old_words == new.numbers ^ old.numbers
     if new.stance != "do" or old.stance != "do":
         return False
-    if LANGUAGES & left and LANGUAGES & right:
-        return not (left | right) - LANGUAGES
-    apart = [words for words in _ALTERNATIVES if words & left and words & right]
-    others = (left | right) - frozenset().union(*apart) if apart else left | right
-    return bool(apart) and len(others) <= 1
+    if LANGUAGES & new_words and LANGUAGES & old_words:
+        return not (new_words | old_words) - LANGUAGES
+    apart = [words for words in _ALTERNATIVES if words & new_words and words & old_words]
+    rest = (new_words | old_words) - frozenset().union(*apart) if apart else new_words | old_words
+    return bool(apart) and len(rest) <= 1

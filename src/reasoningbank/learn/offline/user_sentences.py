@@ -47,10 +47,10 @@ class UserSentence(NamedTuple):
     corrects: bool
 
 
-def sentences_in(text: str, *, answered: bool = False) -> Iterator[UserSentence]:
+def sentences_in(text: str, *, is_reply: bool = False) -> Iterator[UserSentence]:
     """Sentences with the rules in each: none, one, or two where each says for itself what is always or never done.
 
-    `answered` says that the agent has spoken before.
+    `is_reply` says that the agent has spoken before.
     """
     is_listed = False
     for line in text.splitlines():
@@ -60,7 +60,7 @@ def sentences_in(text: str, *, answered: bool = False) -> Iterator[UserSentence]
             sentence = " ".join(words.split())
             opening = _OPENING.match(sentence)
             plain = sentence[opening.end() :] if opening else sentence
-            corrects = answered or opening is not None
+            corrects = is_reply or opening is not None
             is_read = 8 <= len(plain) <= LONGEST_RULE_CHARS and not _ABOUT_TODAY.search(plain)
             rules: tuple[str, ...] = ()
             if is_read and not heads_list:
@@ -70,9 +70,9 @@ def sentences_in(text: str, *, answered: bool = False) -> Iterator[UserSentence]
         is_listed = is_listed or heads_list
 
 
-def rules_in(text: str, *, answered: bool) -> Iterator[tuple[str, bool]]:
+def rules_in(text: str, *, is_reply: bool) -> Iterator[tuple[str, bool]]:
     """Rules in the user's words, each with True if it corrects what was done; not from what is plainly pasted."""
-    for sentence in sentences_in(_PASTED.sub("", text), answered=answered):
+    for sentence in sentences_in(_PASTED.sub("", text), is_reply=is_reply):
         yield from ((rule, sentence.corrects) for rule in sentence.rules)
 
 

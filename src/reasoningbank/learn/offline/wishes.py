@@ -29,10 +29,9 @@ from reasoningbank.learn.offline.user_sentences import rules_in
 from reasoningbank.learn.offline.words import called_tool, clip_line, digest
 
 PREFERENCE = "preference"
-MOST_MESSAGES = 400
 LONGEST_MESSAGE_CHARS = 20_000
 MOST_WISHES = 12
-"""Of one task: whoever hands over a whole handbook has a file for it."""
+"""Wishes kept of one task: whoever hands over a whole handbook has a file for it."""
 _LASTS = re.compile(
     r"\b(?:always|never|whenever|every time|each time|from (?:now|today) on|going forward|as a rule"
     r"|in (?:the )?future)\b"
@@ -47,32 +46,32 @@ def wishes_in(episode: Episode) -> list[Lesson]:
     if kind_of(episode.origin) == HOOK:
         return []
     is_case = is_served(episode.steps)
-    found = {
+    by_key = {
         _key(wish): (wish, corrects)
         for wish, corrects in _user_texts(episode.messages)
         if not is_case or _LASTS.search(wish)
     }
-    return [_lesson(wish, key, corrects=corrects) for key, (wish, corrects) in list(found.items())[:MOST_WISHES]]
+    return [_lesson(wish, key, corrects=corrects) for key, (wish, corrects) in list(by_key.items())[:MOST_WISHES]]
 
 
 def is_served(steps: Sequence[EpisodeStep]) -> bool:
-    """Whether somebody's case is dealt with: all that was done were calls of a service, and none of them at a desk with
-    files and a shell.
+    """True if somebody's case is dealt with: all that was done were calls of a service, and none of them at a desk
+    with files and a shell.
     """
-    acted = [step for step in plain_steps(steps) if step.action.strip() and not step.action.startswith(ANSWER)]
-    return bool(acted) and all(
-        called_tool(step.action) and not is_lookup(step.action) and not edits_in(step) for step in acted
+    deeds = [step for step in plain_steps(steps) if step.action.strip() and not step.action.startswith(ANSWER)]
+    return bool(deeds) and all(
+        called_tool(step.action) and not is_lookup(step.action) and not edits_in(step) for step in deeds
     )
 
 
 def _user_texts(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
-    answered = False
-    for entry in messages[:MOST_MESSAGES]:
+    is_reply = False
+    for entry in messages[:400]:
         text = entry.get("content")
         if entry.get("role") == "assistant":
-            answered = True
+            is_reply = True
         if entry.get("role") == "user" and isinstance(text, str) and len(text) <= LONGEST_MESSAGE_CHARS:
-            yield from rules_in(text, answered=answered)
+            yield from rules_in(text, is_reply=is_reply)
 
 
 def _lesson(wish: str, key: str, *, corrects: bool) -> Lesson:

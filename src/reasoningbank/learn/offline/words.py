@@ -1,6 +1,6 @@
 """Words of an action and of a message, and how to say them briefly.
 
-Knows tokens, quotes and clipping; knows no language, shell or query dialect.
+Tokens, quotes and clipping; independent of any language, shell or query dialect.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
 _WORD = re.compile(r"[^\W\d][\w.\-/]*\w|[^\W\d]|--?[^\W\d][\w-]*")
 _CALL = re.compile(r"\s*([A-Za-z_][\w.\-]*)\(\s*[{)]")
 _SPACE = re.compile("[\\s\x00-\x1f\x7f\ud800-\udfff]+")
-"""What cannot be shown, or kept, counts as space."""
+"""Characters that cannot be shown, or kept, count as space."""
 _NAME = re.compile(r"[A-Za-z_.~/@#-][\w.~/@#:+-]*")
 _PROSE = re.compile(r"(?:^|\s)[A-Za-z]?[a-z'’]+(?:,? [a-z'’]+){3,}")
 _TALK = re.compile(r"[A-Z][a-z'’]*[!,.:]?(?: +[\w'’,!-]+){3,}[.!?:].*", re.DOTALL)
@@ -34,13 +34,13 @@ def bare_words(action: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def all_words(text: str) -> frozenset[str]:
     """Every word, quoted or not, folded, whole and at its dots and slashes."""
-    found = set()
+    words = set()
     for word in _WORD.findall(text):
-        folded = word.casefold()
-        found.add(folded)
-        if "." in folded or "/" in folded:
-            found.update(part for part in re.split(r"[./]", folded) if part)
-    return frozenset(found)
+        lower = word.casefold()
+        words.add(lower)
+        if "." in lower or "/" in lower:
+            words.update(part for part in re.split(r"[./]", lower) if part)
+    return frozenset(words)
 
 
 def called_tool(action: str) -> str | None:
@@ -50,7 +50,7 @@ def called_tool(action: str) -> str | None:
 
 
 def arguments(action: str) -> dict[str, object] | None:
-    """Of a call, by name; None for any other action."""
+    """Arguments of a call, by name; None for any other action."""
     start, end = action.find("({"), action.rstrip().rfind("})")
     if start < 0 or end < 0 or not called_tool(action):
         return None
@@ -63,12 +63,12 @@ def arguments(action: str) -> dict[str, object] | None:
 
 def describe_action(action: str, limit_chars: int) -> str:
     """An action in a lesson: of a call the tool and the names of its arguments, whose values were those of one case."""
-    given = arguments(action)
-    return clip_line(action if given is None else f"{called_tool(action)}({', '.join(given)})", limit_chars)
+    values = arguments(action)
+    return clip_line(action if values is None else f"{called_tool(action)}({', '.join(values)})", limit_chars)
 
 
 def head(action: str) -> str:
-    """What is done, without what it is done to: the tool, or the first word."""
+    """The verb of an action, without what it is done to: the tool, or the first word."""
     words = bare_words(action)
     return called_tool(action) or (words[0].casefold() if words else "")
 
@@ -78,12 +78,12 @@ def is_name(text: str) -> bool:
 
 
 def is_prose(text: str) -> bool:
-    """Whether it is written in sentences: words in a row, and none of the signs that code has."""
+    """True if it is written in sentences: words in a row, and none of the signs that code has."""
     return _PROSE.search(text) is not None and _CODE_SIGNS.search(text) is None
 
 
 def is_talk(action: str) -> bool:
-    """Whether an agent said something where it should have done something."""
+    """True if an agent said something where it should have done something."""
     return _TALK.fullmatch(_QUOTED.sub(" ", action.strip())) is not None
 
 
