@@ -46,11 +46,11 @@ def _parse_iso(text: str, name: str) -> date:
         ) from None
 
 
-def _moment_of(given: datetime, name: str) -> Instant:
+def _moment_of(moment: datetime, name: str) -> Instant:
     try:
-        seconds = (given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp()
+        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (OverflowError, ValueError):
-        raise InvalidInput(f"{name}: {given.isoformat()} cannot be told in UTC.") from None
+        raise InvalidInput(f"{name}: {moment.isoformat()} cannot be told in UTC.") from None
     return Instant(iso_time(seconds), seconds, seconds)
 
 
