@@ -100,15 +100,17 @@ class DatedEvent:
     source_type: str
 
 
-def events_in(text: str, known: KnownDays) -> Iterator[DatedEvent]:
+def events_in(text: str, days: KnownDays) -> Iterator[DatedEvent]:
     """The sentences of a text in which something happens on a date that is told."""
-    known = replace(known, around=(whole_dates_in(text), *known.around))
+    days = replace(days, around=(whole_dates_in(text), *days.around))
     for sentence in sentences_in(text):
         if len(sentence) > LONGEST_EVENT_CHARS or _ASKS.search(sentence) or _SUPPOSED.search(sentence):
             continue
-        told = _without_denials(sentence)
-        window = _time_of(sentence, [one for one in windows_in(sentence, known) if one.text in told])
-        sort = source_type_of(told) if window else ""
+        statement = _without_denials(sentence)
+        window = _time_of(
+            sentence, [candidate for candidate in windows_in(sentence, days) if candidate.text in statement]
+        )
+        sort = source_type_of(statement) if window else ""
         if window and sort and not (sort == CALENDAR and (window.last - window.first).days > _LONGEST_MEETING_DAYS):
             yield DatedEvent(text=_told_in(sentence), window=window, source_type=sort)
 
@@ -128,12 +130,14 @@ def _told_in(sentence: str) -> str:
 
 def _time_of(sentence: str, windows: Sequence[DayWindow]) -> DayWindow | None:
     """From one date to the other where a sentence says so, else the narrowest: the day, where it names its quarter."""
-    days = [one for one in windows if not any(one is not other and one.contains(other) for other in windows)]
+    days = [
+        window for window in windows if not any(window is not other and window.contains(other) for other in windows)
+    ]
     if len(days) == _ENDS_OF_A_SPAN and days[0].last < days[1].first and _SPANS.search(sentence):
         return DayWindow(first=days[0].first, last=days[1].last, text=f"{days[0].text} to {days[1].text}")
-    return min(windows, key=lambda one: one.last - one.first, default=None)
+    return min(windows, key=lambda window: window.last - window.first, default=None)
 
 
 def source_type_of(text: str) -> str:
-    """What generated an event, by its words; "" where nothing happens."""
+    """The sort of source that generated an event, by its words; "" where nothing happens."""
     return first_named(_SORTS, text)
