@@ -37,7 +37,7 @@ class CallResult(NamedTuple):
 
 
 def result_of(output: object) -> CallResult:
-    """What the model was told that came of a call."""
+    """The result of a call, from what the model was told."""
     inner = parse_json(output) if isinstance(output, str) and output.lstrip().startswith("{") else output
     code: object = None
     if isinstance(inner, Mapping):
@@ -46,34 +46,36 @@ def result_of(output: object) -> CallResult:
         inner = inner.get("output") if "output" in inner else output
     text = plain(inner)
     head = _HEAD.match(text)
-    told, rest = (text[: head.end()], text[head.end() :]) if head else (text[:_LOOKED_AT_CHARS], text)
+    report, rest = (text[: head.end()], text[head.end() :]) if head else (text[:_LOOKED_AT_CHARS], text)
     if not isinstance(code, int):
-        match = (_EXIT_CODE if head else _ANY_EXIT_CODE).search(told)
+        match = (_EXIT_CODE if head else _ANY_EXIT_CODE).search(report)
         code = int(match[1]) if match else None
-    failed = f"Exit code {code}" if isinstance(code, int) and code and not rest.strip() else ""
+    failure = f"Exit code {code}" if isinstance(code, int) and code and not rest.strip() else ""
     return CallResult(
-        text=failed or rest,
+        text=failure or rest,
         ok=None if code is None else code == 0,
-        running=bool(head and _RUNNING.search(told)),
+        running=bool(head and _RUNNING.search(report)),
         refused=_REFUSED.match(text) is not None,
     )
 
 
 def patch_result_of(text: str, ok: bool | None) -> CallResult:
-    """What came of a patch, which tells its failure in words, and inside a shell call has a head of its own."""
-    told = result_of(text)
-    well = ok if told.ok is None else told.ok
-    return told._replace(ok=False if well is None and _BAD_PATCH.match(told.text) else well)
+    """The result of a patch, which tells its failure in words, and inside a shell call has a head of its own."""
+    result = result_of(text)
+    well = ok if result.ok is None else result.ok
+    return result._replace(ok=False if well is None and _BAD_PATCH.match(result.text) else well)
 
 
 def completed_call(item: Mapping[str, Any]) -> tuple[str, CallResult] | None:
     """The call that an item of the program completes, and how it ended; None for any other record."""
     payload = item.get("payload")
-    done = payload.get("item") if isinstance(payload, Mapping) and payload.get("type") == "item_completed" else None
-    if not isinstance(done, Mapping):
-        done = payload if isinstance(payload, Mapping) and payload.get("type") == "exec_command_end" else None
-    if done is None or not isinstance(done.get("exit_code"), int):
+    completion = (
+        payload.get("item") if isinstance(payload, Mapping) and payload.get("type") == "item_completed" else None
+    )
+    if not isinstance(completion, Mapping):
+        completion = payload if isinstance(payload, Mapping) and payload.get("type") == "exec_command_end" else None
+    if completion is None or not isinstance(completion.get("exit_code"), int):
         return None
-    code, printed = done["exit_code"], plain(done.get("aggregated_output"))
-    text = printed if printed.strip() or not code else f"Exit code {code}"
-    return str(done.get("call_id") or done.get("id") or ""), CallResult(text=text, ok=code == 0)
+    code, output = completion["exit_code"], plain(completion.get("aggregated_output"))
+    text = output if output.strip() or not code else f"Exit code {code}"
+    return str(completion.get("call_id") or completion.get("id") or ""), CallResult(text=text, ok=code == 0)

@@ -55,14 +55,14 @@ class InlineCall:
 
 
 def take_agents_words(text: str, talk: Conversation) -> None:
-    """What the agent says, and what it does in saying so."""
+    """Takes what the agent says, and the calls that it makes in saying so."""
     talk.say("assistant", text)
     for call in calls_in(text):
         talk.act(call.action, tool=call.tool)
 
 
 def take_user_words(text: str, talk: Conversation) -> None:
-    """What the user says, unless it is what came of the agent's call."""
+    """Takes what the user says, unless it is the result of the agent's call: then that."""
     if is_reply(text, talk):
         talk.result(_LABEL.sub("", text), ok=said_ok(text))
     else:
@@ -76,17 +76,17 @@ def is_reply(text: str, talk: Conversation) -> bool:
 
 
 def said_ok(text: str) -> bool | None:
-    """Whether a command's report says how it ended."""
+    """True or False where a command's report says how it ended; None where it does not."""
     code = _EXIT_CODE.search(text[:_REPORT_CHARS]) or _EXIT_CODE.search(text[-_REPORT_CHARS:])
     return None if code is None else int(code[1] or code[2]) == 0
 
 
 def calls_in(text: str) -> list[InlineCall]:
-    """In the order in which they stand, all of the first form that there is."""
+    """Calls in the order in which they stand, all of the first form that there is."""
     for form in (_tagged, _functions, _executed, _acted, _bare, _shell_blocks):
-        found = list(form(text))
-        if found:
-            return found
+        calls = list(form(text))
+        if calls:
+            return calls
     return []
 
 
@@ -99,8 +99,8 @@ def _tagged(text: str) -> Iterator[InlineCall]:
 
 def _functions(text: str) -> Iterator[InlineCall]:
     for match in _FUNCTION.finditer(text):
-        given: object = dict(_PARAMETER.findall(match[2])) or match[2].strip()
-        yield InlineCall(tool=match[1], action=action_of(match[1], given))
+        arguments: object = dict(_PARAMETER.findall(match[2])) or match[2].strip()
+        yield InlineCall(tool=match[1], action=action_of(match[1], arguments))
 
 
 def _executed(text: str) -> Iterator[InlineCall]:
@@ -115,16 +115,16 @@ def _acted(text: str) -> Iterator[InlineCall]:
     for number, raw in enumerate(actions):
         action = _without_fence(raw)
         if len(inputs) == len(actions):
-            given = _without_fence(inputs[number])
-            yield InlineCall(tool=action, action=action_of(action, given))
+            arguments = _without_fence(inputs[number])
+            yield InlineCall(tool=action, action=action_of(action, arguments))
         else:
             yield _json_call(action) or action_as_written(action)
 
 
 def action_as_written(action: str) -> InlineCall:
     """`Search[a river]` is a call of `Search`; anything else is done by nobody in particular."""
-    named = _BRACKETED.fullmatch(action)
-    return InlineCall(tool=named[1] if named else "act", action=action)
+    match = _BRACKETED.fullmatch(action)
+    return InlineCall(tool=match[1] if match else "act", action=action)
 
 
 def _bare(text: str) -> Iterator[InlineCall]:
@@ -150,10 +150,10 @@ def _json_call(text: str) -> InlineCall | None:
     name = next((value[key] for key in ("name", "tool", "action", "function") if isinstance(value.get(key), str)), None)
     if not name:
         return None
-    given: object = next((value[key] for key in _GIVEN if key in value), {})
-    return InlineCall(tool=name, action=action_of(name, given))
+    arguments: object = next((value[key] for key in _GIVEN if key in value), {})
+    return InlineCall(tool=name, action=action_of(name, arguments))
 
 
 def _without_fence(text: str) -> str:
-    fenced = _FENCE.match(text.strip())
-    return (fenced[1] if fenced else text).strip()
+    match = _FENCE.match(text.strip())
+    return (match[1] if match else text).strip()

@@ -70,22 +70,22 @@ _IS_GO_ON = pattern(rf"{_FIRST_WORDS}{_any_of(_GOES_ON)}[\s.!。！]*", re.IGNOR
 
 
 def thanks(text: str) -> bool:
-    """Whether a message says that the work before it was good, and nothing against it."""
-    said = _beginning(text)
-    return bool(_IS_THANKS.match(said)) and len(text) <= _LONGEST_THANKS_CHARS and not _HAS_BUT.search(said)
+    """True if a message says that the work before it was good, and nothing against it."""
+    opening = _beginning(text)
+    return bool(_IS_THANKS.match(opening)) and len(text) <= _LONGEST_THANKS_CHARS and not _HAS_BUT.search(opening)
 
 
 def corrects(text: str) -> bool:
-    """Whether a message says that the work before it was not what was wanted."""
+    """True if a message says that the work before it was not what was wanted."""
     return bool(_IS_CORRECTION.match(_beginning(text)))
 
 
 def goes_on(text: str) -> bool:
-    """Whether a message belongs to the task before it: it corrects, thanks, or asks for nothing new."""
-    said = text.strip()
-    if corrects(said):
+    """True if a message belongs to the task before it: it corrects, thanks, or asks for nothing new."""
+    words = text.strip()
+    if corrects(words):
         return True
-    return len(said) <= _LONGEST_GO_ON_CHARS and (_IS_GO_ON.fullmatch(said) is not None or _only_thanks(said))
+    return len(words) <= _LONGEST_GO_ON_CHARS and (_IS_GO_ON.fullmatch(words) is not None or _only_thanks(words))
 
 
 def _only_thanks(text: str) -> bool:
