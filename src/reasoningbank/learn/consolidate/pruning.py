@@ -21,14 +21,14 @@ UNUSED_DAYS = 180.0
 def archivals_among(
     members: Sequence[Member], before: UndoneDecisions, now: float, threshold: float = PRUNE_BELOW
 ) -> list[Archival]:
-    found = []
+    archivals = []
     for member in members:
         if member.confidence >= threshold or PINNED in member.memory.tags or member.id in before.kept:
             continue
         why = _against(member) or _forgotten(member, now)
         if why is not None:
-            found.append(Archival(id=member.id, title=member.memory.title, confidence=member.confidence, why=why))
-    return found
+            archivals.append(Archival(id=member.id, title=member.memory.title, confidence=member.confidence, why=why))
+    return archivals
 
 
 def _against(member: Member) -> str | None:

@@ -18,29 +18,29 @@ from reasoningbank.learn.consolidate.use import sentence_of
 from reasoningbank.ports import Writer
 
 
-def restore_links(context: BankContext, writer: Writer, unit: Consolidation, left: list[str]) -> int:
-    """How many were put back."""
+def restore_links(context: BankContext, writer: Writer, unit: Consolidation, leftovers: list[str]) -> int:
+    """Puts links back as they were before a unit, and returns how many."""
     spans: Mapping[str, tuple[int, int]] = unit.changes.get("reweighed", {})
-    weighed = [_weigh_back(writer, edge_id, span, left) for edge_id, span in spans.items()]
-    gone = (act for act in unit.changes.get("acts", ()) if act["act"] == "unlink")
-    return sum(weighed) + sum([_link_again(context, writer, act, left) for act in gone])
+    successes = [_weigh_back(writer, edge_id, span, leftovers) for edge_id, span in spans.items()]
+    unlinkings = (act for act in unit.changes.get("acts", ()) if act["act"] == "unlink")
+    return sum(successes) + sum([_link_again(context, writer, act, leftovers) for act in unlinkings])
 
 
-def _weigh_back(writer: Writer, edge_id: str, span: tuple[int, int], left: list[str]) -> bool:
+def _weigh_back(writer: Writer, edge_id: str, span: tuple[int, int], leftovers: list[str]) -> bool:
     before, after = span
     now = writer.get(Edge, [edge_id]).get(edge_id)
     old = {edge.revision: edge for edge in writer.revisions(Edge, edge_id)}.get(before)
     if now is None or old is None or now.revision != after:
-        left.append(f"the edge {edge_id} was changed or removed since")
+        leftovers.append(f"the edge {edge_id} was changed or removed since")
         return False
     writer.revise(replace(old, revision=now.revision + 1))
     return True
 
 
-def _link_again(context: BankContext, writer: Writer, act: Mapping[str, Any], left: list[str]) -> bool:
+def _link_again(context: BankContext, writer: Writer, act: Mapping[str, Any], leftovers: list[str]) -> bool:
     where = {"source_id": act["source"], "target_id": act["target"], "kind": act["kind"]}
     if len(writer.get(Memory, [act["source"], act["target"]])) < 2 or writer.select(Edge, where, limit=1):
-        left.append(f"the edge {act['edge']} is not put back: one of its ends is gone, or they are linked again")
+        leftovers.append(f"the edge {act['edge']} is not put back: one of its ends is gone, or they are linked again")
         return False
     writer.add(
         Edge(

@@ -41,26 +41,26 @@ class Wording:
     """(setting, value) for each number or literal that stands behind the name of a setting."""
     is_failure: bool
     avoids: bool
-    """Whether it advises against what it speaks of: it failed, or the text says so where it begins."""
+    """True if it advises against what it speaks of: it failed, or the text says so where it begins."""
     denies: bool
-    """Whether the content denies an odd number of things."""
+    """True if the content denies an odd number of things."""
     is_cut: bool
     """The text is longer than what is compared of it."""
     claims: tuple[Claim, ...]
-    """What it says is to be done or not; none of a lesson that a rule has made of commands."""
+    """The claims of what is to be done or not; none of a lesson that a rule has made of commands."""
     whole: str
     """A digest of the text without case and spacing, to know the very same one by."""
 
 
 def wording_of(memory: Memory) -> Wording:
-    failed = memory.outcome is Outcome.FAILURE
+    is_failure = memory.outcome is Outcome.FAILURE
     title, content = list(tokens_of(memory.title)), list(tokens_of(memory.content))
     tokens = [*title, *tokens_of(memory.description), *content]
     against, denials = _polarity(tokens)
     of_content = _polarity(content)
-    named = [(name, literal) for name, literal in map(_kind, tokens) if name]
-    words = [name for name, literal in named if not literal]
-    literals = frozenset(name for name, literal in named if literal)
+    kinds = [(name, literal) for name, literal in map(_kind, tokens) if name]
+    words = [name for name, literal in kinds if not literal]
+    literals = frozenset(name for name, literal in kinds if literal)
     return Wording(
         words=frozenset(words),
         literals=literals,
@@ -72,12 +72,12 @@ def wording_of(memory: Memory) -> Wording:
         qualifiers=tuple(sorted(s for s in map(_stem, tokens) if s in vocabulary.QUALIFIERS)),
         values=frozenset(_values(tokens)),
         is_cut=len(memory.content) > LONGEST_CHARS,
-        is_failure=failed,
-        avoids=failed or bool(against and _warns(title, memory.content, of_content[0])),
+        is_failure=is_failure,
+        avoids=is_failure or bool(against and _warns(title, memory.content, of_content[0])),
         denies=of_content[1] % 2 == 1,
         claims=()
         if _is_made_by_rule(memory)
-        else claims_of(memory.title, memory.content[:LONGEST_CHARS], failed=failed),
+        else claims_of(memory.title, memory.content[:LONGEST_CHARS], is_failure=is_failure),
         whole=digest(" ".join(f"{memory.title}\n{memory.description}\n{memory.content}".casefold().split())),
     )
 
@@ -88,20 +88,20 @@ def _is_made_by_rule(memory: Memory) -> bool:
 
 
 def terms_of(text: str) -> frozenset[str]:
-    """What a short text is about: its words and literals, a flag like the word it is made of."""
+    """The words and literals that a short text is about, a flag like the word it is made of."""
     kinds = [_kind(token) for token in tokens_of(text)]
     return frozenset(_bare(name) if literal else name for name, literal in kinds if name)
 
 
 def spellings(names: Iterable[str], text: str) -> list[str]:
     """The words of a text that these names stand for, as they are written there: a stem is not for people to read."""
-    wanted = set(names)
-    found: dict[str, str] = {}
+    name_set = set(names)
+    words: dict[str, str] = {}
     for token in tokens_of(text):
         name, literal = _kind(token)
-        for known in {name, _bare(name) if literal else name} & wanted:
-            found.setdefault(known, token if literal else token.casefold())
-    return list(dict.fromkeys(found.values()))
+        for term in {name, _bare(name) if literal else name} & name_set:
+            words.setdefault(term, token if literal else token.casefold())
+    return list(dict.fromkeys(words.values()))
 
 
 @lru_cache(maxsize=1 << 15)
@@ -112,10 +112,10 @@ def _kind(token: str) -> tuple[str, bool]:
     word = token.casefold()
     if word in vocabulary.DENIALS or word in vocabulary.ADVISED_AGAINST:
         return "", False
-    stemmed = vocabulary.base(word)
-    if stemmed in vocabulary.EMPTY:
+    root = vocabulary.base(word)
+    if root in vocabulary.EMPTY:
         return "", False
-    return vocabulary.SAME.get(stemmed, stemmed), False
+    return vocabulary.SAME.get(root, root), False
 
 
 @lru_cache(maxsize=1 << 15)
@@ -144,7 +144,9 @@ def _polarity(tokens: list[str]) -> tuple[int, int]:
 
 
 def _warns(title: list[str], content: str, in_content: int) -> bool:
-    """By the first sentence of the content; where that says neither, by the title, which often repeats it."""
+    """True if the first sentence of the content warns; where it says neither, if the title does, which often repeats
+    it.
+    """
     first = _polarity(list(tokens_of(_SENTENCE_END.split(content, maxsplit=1)[0])))[0] if in_content else 0
     return (first or _polarity(title)[0]) % 2 == 1
 
