@@ -88,24 +88,21 @@ def spread(seeds: Mapping[str, float], find_ties: FindTies, find_visible: FindVi
             best_offers = _merge_offers([offer for offer in offers if offer.id not in arrivals])
             cuts["width"] += max(0, len(best_offers) - bounds.width)
             # What may not be visited makes room for the next one.
-            unseen = _hidden_among(best_offers[: bounds.width], find_visible)
+            ids = [offer.id for offer in best_offers[: bounds.width]]
+            unseen = set(ids).difference(find_visible(ids)) if ids else set()
             if not unseen:
                 break
             hidden |= unseen
         cut_off.update(cuts)
         for offer in offers:
-            if offer.id in arrivals and _is_new_meeting(offer, arrivals, meetings):
-                meetings[frozenset((offer.seed, offer.id))] = offer._replace(activation=NO_VERTEX * offer.activation)
+            if offer.id in arrivals and arrivals[offer.id].seed != offer.seed:
+                meeting = offer._replace(activation=NO_VERTEX * offer.activation)
+                meetings.setdefault(frozenset((offer.seed, offer.id)), meeting)
         frontier = best_offers[: bounds.width]
         arrivals.update((arrival.id, arrival) for arrival in frontier)
         if depth == bounds.depth:
             cut_off["depth"] += len(frontier)
     return Spread(arrivals, list(meetings.values()), +cut_off)
-
-
-def _hidden_among(offers: Sequence[Reached], find_visible: FindVisible) -> set[str]:
-    ids = [offer.id for offer in offers]
-    return set(ids).difference(find_visible(ids)) if ids else set()
 
 
 def strongest_first(ties: Sequence[Tie]) -> list[Tie]:
@@ -166,12 +163,6 @@ def _merge_offers(offers: Iterable[Reached]) -> list[Reached]:
 
 def _place(arrival: Reached) -> tuple[float, str, str]:
     return (-arrival.activation, arrival.id, arrival.tie.edge_id if arrival.tie else "")
-
-
-def _is_new_meeting(
-    offer: Reached, arrivals: Mapping[str, Reached], meetings: Mapping[frozenset[str], Reached]
-) -> bool:
-    return arrivals[offer.id].seed != offer.seed and frozenset((offer.seed, offer.id)) not in meetings
 
 
 # ---------------------------------------------------------------- paths

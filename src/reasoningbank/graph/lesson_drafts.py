@@ -44,8 +44,9 @@ def read_lessons(items: object) -> list[LessonDraft]:
 
 
 def _lesson(place: str, values: Mapping[str, Any]) -> LessonDraft:
+    if unknown := sorted(values.keys() - _FIELDS):
+        raise InvalidInput(f"{place}.{unknown[0]}: a lesson has no such field; it has {', '.join(sorted(_FIELDS))}.")
     try:
-        _refuse_unknown(values)
         lesson = required_text(require(values, "key_lesson"), "key_lesson", MAX_CONTENT_CHARS)
         return LessonDraft(
             place=place,
@@ -59,11 +60,6 @@ def _lesson(place: str, values: Mapping[str, Any]) -> LessonDraft:
         )
     except InvalidInput as error:
         raise InvalidInput(f"{place}.{error}") from None
-
-
-def _refuse_unknown(values: Mapping[str, Any]) -> None:
-    if unknown := sorted(values.keys() - _FIELDS):
-        raise InvalidInput(f"{unknown[0]}: a lesson has no such field; it has {', '.join(sorted(_FIELDS))}.")
 
 
 def _key(value: object) -> str:

@@ -1,6 +1,6 @@
 """Makes and removes edges between memories and nodes.
 
-Knows what an edge needs: two ends that exist, one edge per pair and kind. An edge made again takes the new strength.
+An edge needs two ends that exist, and there is one per pair and kind. An edge made again takes the new strength.
 """
 
 from __future__ import annotations

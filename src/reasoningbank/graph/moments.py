@@ -29,7 +29,11 @@ def parse_moment(value: object, name: str) -> Instant:
     if isinstance(value, str):
         value = _parse_iso(value.strip(), name)
     if isinstance(value, datetime):
-        return _moment_of(value, name)
+        try:
+            seconds = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+        except (OverflowError, ValueError):
+            raise InvalidInput(f"{name}: {value.isoformat()} cannot be told in UTC.") from None
+        return Instant(iso_time(seconds), seconds, seconds)
     if isinstance(value, date):
         midnight = datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
         return Instant(value.isoformat(), midnight, midnight + _DAY_S - _LAST_S)
@@ -44,14 +48,6 @@ def _parse_iso(text: str, name: str) -> date:
         raise InvalidInput(
             f"{name}: {text[:60]!r} is no ISO date, such as 2025-07-01 or 2025-07-01T09:30:00Z."
         ) from None
-
-
-def _moment_of(moment: datetime, name: str) -> Instant:
-    try:
-        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (OverflowError, ValueError):
-        raise InvalidInput(f"{name}: {moment.isoformat()} cannot be told in UTC.") from None
-    return Instant(iso_time(seconds), seconds, seconds)
 
 
 def _seconds(value: object, name: str) -> float:

@@ -98,7 +98,8 @@ def read_fields(label: NodeLabel, raw: Mapping[str, Any]) -> dict[str, Any]:
         if value is not None:
             values[name] = field.read(value, name)
         elif field.is_required:
-            raise InvalidInput(f"{name} is missing: {_a(label)} needs {_names_of(fields)}.")
+            needs = " and ".join(other for other, its_field in fields.items() if its_field.is_required)
+            raise InvalidInput(f"{name} is missing: {_a(label)} needs {needs}.")
     return values
 
 
@@ -122,7 +123,3 @@ def valid_node(node: Node) -> Node:
 
 def _a(label: NodeLabel) -> str:
     return f"{'an' if label.value[0] in 'AEIO' else 'a'} {label.value}"
-
-
-def _names_of(fields: Mapping[str, SpecialField]) -> str:
-    return " and ".join(name for name, field in fields.items() if field.is_required)

@@ -27,7 +27,8 @@ def newest_part(context: BankContext, limit: int, namespace: str | None = None) 
     with context.read_for_output() as reader:
         edges = reader.select(Edge, {}, newest_first=True, limit=most)
         ends = list(dict.fromkeys(end for edge in edges for end in (edge.source_id, edge.target_id)))
-        vertices = _of_namespace(find_vertices(reader, ends).values(), where)[:most]
+        candidates = find_vertices(reader, ends).values()
+        vertices = [vertex for vertex in candidates if vertex.record.namespace == where][:most]
         nodes = reader.select(Node, {"namespace": where}, newest_first=True, limit=most)
         by_id = {vertex.id: vertex for vertex in vertices}
         for vertex in make_vertices(reader, nodes):
@@ -54,10 +55,6 @@ def part_around(context: BankContext, reference: str, limit: int, namespace: str
             ids |= dict.fromkeys(border)
         vertices = find_vertices(reader, ids)
         return _subgraph(reader, vertices.values())
-
-
-def _of_namespace(vertices: Iterable[Vertex], namespace: str) -> list[Vertex]:
-    return [vertex for vertex in vertices if vertex.record.namespace == namespace]
 
 
 def _subgraph(reader: Reader, vertices: Iterable[Vertex]) -> Subgraph:

@@ -17,7 +17,7 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import EdgeKind, Memory, Node, Outcome
 from reasoningbank.core.wording import counted, occasion
-from reasoningbank.graph.subgraph import GraphHit, GraphPath, Hop, Vertex, Walk, is_vouched
+from reasoningbank.graph.subgraph import GraphPath, Hop, Vertex, Walk, is_vouched
 from reasoningbank.guard.envelope import envelope, memory_words
 from reasoningbank.guard.quotes import clip, is_plain_name
 
@@ -50,7 +50,8 @@ _NAME = pattern(r"[\w.@/+:#-]{1,80}")
 def render_walk(walk: Walk, max_tokens: int = DEFAULT_TOKENS) -> str:
     """Prompt-ready text, or "" for a walk that found nothing."""
     paths = [path for path in _without_beginnings(walk.paths) if path.hops]
-    lonely = _seeds_beside(walk.seeds, paths)
+    path_ids = {vertex.id for path in paths for vertex in vertices_of(path)}
+    lonely = [hit.vertex for hit in walk.seeds if hit.vertex is not None and hit.vertex.id not in path_ids]
     if not paths and not lonely:
         return ""
     page = _Page(matched_ids(walk), max_tokens)
@@ -102,12 +103,6 @@ def _matches(walk: Walk) -> Iterable[GraphPath]:
 def matched_ids(walk: Walk) -> frozenset[str]:
     """The vertices and edges that matched the question, each by itself."""
     return frozenset(element.id for hit in walk.seeds for element in (hit.vertex, hit.edge) if element is not None)
-
-
-def _seeds_beside(seeds: Iterable[GraphHit], paths: Iterable[GraphPath]) -> list[Vertex]:
-    """Vertices that matched and lie on no path."""
-    path_ids = {vertex.id for path in paths for vertex in vertices_of(path)}
-    return [hit.vertex for hit in seeds if hit.vertex is not None and hit.vertex.id not in path_ids]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,16 +61,12 @@ def find_path(
         hidden.update(set(unknown).difference(find_visible(unknown)))
         for vertex in deeper:
             for tie in sorted(adjacency.get(vertex, ()), key=lambda tie: (tie.far, -tie.weight, tie.edge_id)):
-                cost = _cost(tie, by) + ways[vertex].cost
-                way = PathSoFar(cost, ways[vertex].hops + 1, vertex, tie)
+                step_cost = -log(max(tie.weight, LEAST_WEIGHT)) if by == "strongest" else 1.0
+                way = PathSoFar(ways[vertex].cost + step_cost, ways[vertex].hops + 1, vertex, tie)
                 if tie.far not in hidden and (tie.far not in ways or way[:2] < ways[tie.far][:2]):
                     ways[tie.far] = way
                     frontier.add(tie.far)
     return PathFound(_steps(ways, source, target), len(ways), +cut_off)
-
-
-def _cost(tie: Tie, by: str) -> float:
-    return -log(max(tie.weight, LEAST_WEIGHT)) if by == "strongest" else 1.0
 
 
 def _steps(ways: Mapping[str, PathSoFar], source: str, target: str) -> tuple[Reached, ...]:

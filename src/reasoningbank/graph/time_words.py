@@ -1,7 +1,7 @@
 """Windows in time that a question names: "in July", "last week", "Q3", "2025-07", "between 3 and 9 July", "since May".
 
-Knows English words for days, weeks, months, quarters and years, and that a month without a year may be one of several:
-the latest is meant first. What time it is now is an argument. All in UTC; a window ends before its last moment.
+English words for days, weeks, months, quarters and years. A month without a year may be one of several: the latest is
+meant first. What time it is now is an argument. All in UTC; a window ends before its last moment.
 """
 
 from __future__ import annotations
