@@ -1,6 +1,6 @@
 """Describes a call or a command as an action: its exact parameters, how it ended, and its values.
 
-Knows that what a tool printed is quoted only where it is a report, since words in it may want to be obeyed.
+The output of a tool is quoted only where it is a report, since words in it may want to be obeyed.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ LONGEST_LINE_CHARS = 70
 LONGEST_ERROR_CHARS = 140
 MOST_VALUES = 12
 _MOST_SHOWN = 3
+_PROGRAM = pattern(r"\s*(?:\w+=\S+\s+)*(?:sudo\s+)?([\w./-]+)")
 _TELLING = pattern(r"\d|[@/_.#]|[A-Z]")
 
 
@@ -72,21 +73,19 @@ def _wording_of(turn: Done, args: Mapping[str, object] | None) -> tuple[str, str
     if args is not None:
         name = called_tool(turn.action) or turn.tool
         values = tuple(leaves_of(args))
-        gist = clip_line(_call_gist(name, values), LONGEST_GIST_CHARS)
-        return name, gist, f"the call {gist}", _call_text(name, args), values
+        examples = [clip_line(value, 40) for value in values if len(value) > 1][:_MOST_SHOWN]
+        gist = clip_line(f"{name} for {', '.join(examples)}" if examples else name, LONGEST_GIST_CHARS)
+        pairs = ", ".join(f"{key} {clip_line(_plain(value), 120)}" for key, value in args.items())
+        return name, gist, f"the call {gist}", f"Called {name} with {pairs}." if pairs else f"Called {name}.", values
     line, words = clip_line(turn.action, LONGEST_LINE_CHARS), tuple(_words(turn.action))
     tables = list(dict.fromkeys(source.pointer for source in sources_of_call(turn.action, None)))
     if is_query(turn.action):
         over = f" over {words_for(tables)}" if tables else ""
         gist = f"the query `{line}`{over}"
         return turn.tool or "query", gist, gist, f"Ran the query `{clip_line(turn.action, 400)}`{over}.", words
-    name = _program(turn.action) or turn.tool or "command"
+    program = _PROGRAM.match(turn.action)
+    name = (program[1].rpartition("/")[2] if program else "") or turn.tool or "command"
     return name, f"`{line}`", f"the command `{line}`", f"Ran `{clip_line(turn.action, 400)}`.", words
-
-
-def _program(command: str) -> str:
-    match = re.match(r"\s*(?:\w+=\S+\s+)*(?:sudo\s+)?([\w./-]+)", command)
-    return match[1].rpartition("/")[2] if match else ""
 
 
 def leaves_of(value: object) -> Iterator[str]:
@@ -107,16 +106,6 @@ def _words(command: str) -> Iterator[str]:
     for word in re.findall(r"[^\s\"'`|;&<>()]+", command):
         if not word.startswith("-") and _TELLING.search(word) and len(word) >= 4:
             yield word
-
-
-def _call_gist(name: str, values: tuple[str, ...]) -> str:
-    examples = [clip_line(value, 40) for value in values if len(value) > 1][:_MOST_SHOWN]
-    return f"{name} for {', '.join(examples)}" if examples else name
-
-
-def _call_text(name: str, args: Mapping[str, object]) -> str:
-    pairs = ", ".join(f"{key} {clip_line(_plain(value), 120)}" for key, value in args.items())
-    return f"Called {name} with {pairs}." if pairs else f"Called {name}."
 
 
 def _plain(value: object) -> str:

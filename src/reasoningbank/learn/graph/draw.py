@@ -81,7 +81,11 @@ def tells_sentences(result: str) -> bool:
 
 
 def draw(turns: Sequence[Turn], speakers: Speakers) -> Drawing:
-    pen = _Pen(speakers, _known_days(turns, speakers))
+    texts = [
+        turn.start_date if isinstance(turn, Happened) else turn.text for turn in turns if not isinstance(turn, Done)
+    ]
+    around = tuple(window for text in texts for window in whole_dates_in(text[:LONGEST_TEXT_CHARS]))
+    pen = _Pen(speakers, KnownDays(today=speakers.today, is_known=speakers.is_dated, around=(around,)))
     for turn in turns:
         if isinstance(turn, Done):
             pen.act(turn)
@@ -93,14 +97,6 @@ def draw(turns: Sequence[Turn], speakers: Speakers) -> Drawing:
             pen.hear_user(turn)
     pen.conclude()
     return pen.sketch.drawing()
-
-
-def _known_days(turns: Sequence[Turn], speakers: Speakers) -> KnownDays:
-    texts = [
-        turn.start_date if isinstance(turn, Happened) else turn.text for turn in turns if not isinstance(turn, Done)
-    ]
-    around = tuple(window for text in texts for window in whole_dates_in(text[:LONGEST_TEXT_CHARS]))
-    return KnownDays(today=speakers.today, is_known=speakers.is_dated, around=(around,))
 
 
 class _Pen:
@@ -226,7 +222,10 @@ class _Pen:
                 sentence = f"{self._gist(origin)} returned {names}, with which the agent then ran {step.action.gist}."
                 self._join(origin, step.ref, EdgeKind.CAUSES, sentence, DIRECT, "input")
         first = not self._of_request
-        is_hung = any(origin == self._request or self._is_action(origin) for origin in values_by_origin)
+        is_hung = any(
+            origin == self._request or self.sketch[origin].label is NodeLabel.AGENT_ACTION
+            for origin in values_by_origin
+        )
         if self._request is not None and self._request not in values_by_origin and (first or not is_hung):
             before = self._acts[-1] if self._acts else None
             if before is None or first:
@@ -236,9 +235,6 @@ class _Pen:
                 went_on = f"After {before.action.noun} the agent went on with {step.action.gist}"
                 sentence = f"{went_on} for {self._gist(self._request)}."
                 self._join(before.ref, step.ref, EdgeKind.CAUSES, sentence, STEP, "next_step")
-
-    def _is_action(self, ref: str) -> bool:
-        return self.sketch[ref].label is NodeLabel.AGENT_ACTION
 
     def _solve(self, step: _Act) -> None:
         if step.action.status == FAILED:

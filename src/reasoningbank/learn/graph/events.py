@@ -106,26 +106,19 @@ def events_in(text: str, days: KnownDays) -> Iterator[DatedEvent]:
     for sentence in sentences_in(text):
         if len(sentence) > LONGEST_EVENT_CHARS or _ASKS.search(sentence) or _SUPPOSED.search(sentence):
             continue
-        statement = _without_denials(sentence)
+        # Without the clauses that say that something did not happen.
+        statement = sentence
+        if _DENIES.search(sentence):
+            statement = "\n".join(clause for clause in _CLAUSE_ENDS.split(sentence) if not _DENIES.search(clause))
         window = _time_of(
             sentence, [candidate for candidate in windows_in(sentence, days) if candidate.text in statement]
         )
         sort = source_type_of(statement) if window else ""
         if window and sort and not (sort == CALENDAR and (window.last - window.first).days > _LONGEST_MEETING_DAYS):
-            yield DatedEvent(text=_told_in(sentence), window=window, source_type=sort)
-
-
-def _without_denials(sentence: str) -> str:
-    """Without the clauses that say that something did not happen."""
-    if not _DENIES.search(sentence):
-        return sentence
-    return "\n".join(clause for clause in _CLAUSE_ENDS.split(sentence) if not _DENIES.search(clause))
-
-
-def _told_in(sentence: str) -> str:
-    """The halves of a sentence that tell of what happened; all of it where they cannot be told apart."""
-    halves = [half.strip() for half in sentence.split(";")]
-    return "; ".join(half for half in halves if not _DENIES.search(half)) or sentence
+            # The halves that tell of what happened; all of the sentence where they cannot be told apart.
+            halves = [half.strip() for half in sentence.split(";")]
+            text = "; ".join(half for half in halves if not _DENIES.search(half)) or sentence
+            yield DatedEvent(text=text, window=window, source_type=sort)
 
 
 def _time_of(sentence: str, windows: Sequence[DayWindow]) -> DayWindow | None:

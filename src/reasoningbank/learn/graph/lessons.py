@@ -58,6 +58,7 @@ def teach_distilled(context: BankContext, writer: Writer, session: str | None, m
 
 def _teach(context: BankContext, writer: Writer, nodes: Sequence[Node], memory: Memory) -> bool:
     taught_by = nodes_behind(nodes, memory)
+    how = "warned of what the lesson says" if memory.outcome.value == "failure" else "taught the lesson"
     for node in taught_by:
         edge = Edge(
             id=derived_id("edg", f"{node.id}\n{memory.id}\n{EdgeKind.TEACHES}"),
@@ -65,7 +66,7 @@ def _teach(context: BankContext, writer: Writer, nodes: Sequence[Node], memory: 
             source_id=node.id,
             target_id=memory.id,
             kind=EdgeKind.TEACHES,
-            text=_sentence(node, memory),
+            text=as_sentence(f"{gist_of(node)} {how}: {memory.title}."),
             weight=TEACHES_WEIGHT,
             tags=("lesson", memory.outcome.value),
             evidence="",
@@ -95,11 +96,6 @@ def nodes_behind(nodes: Sequence[Node], memory: Memory) -> list[Node]:
         return [node for _, _, node in best]
     requests = [entry for entry in ranking if entry[2].label is NodeLabel.USER_REQUEST]
     return [max(requests, key=lambda entry: entry[:2])[2]] if requests else []
-
-
-def _sentence(node: Node, memory: Memory) -> str:
-    how = "warned of what the lesson says" if memory.outcome.value == "failure" else "taught the lesson"
-    return as_sentence(f"{gist_of(node)} {how}: {memory.title}.")
 
 
 def _is_there(reader: Reader, edge: Edge) -> bool:

@@ -175,7 +175,9 @@ def sources_of_call(action: str, args: Mapping[str, object] | None) -> Iterator[
     for text in texts:
         # A long argument is a text that is written, not the name of what is read.
         if _STATEMENT.search(text):
-            yield from _tables_in(text)
+            for match in _FROM.finditer(text):
+                if match["table"].casefold() not in _NO_TABLE:
+                    yield NamedSource(pointer=match["table"], source_type="table")
         elif len(text) <= LONGEST_NAMING_CHARS or args is None:
             yield from _files_in(text[:LONGEST_NAMING_CHARS])
     for name, value in (args or {}).items():
@@ -223,9 +225,3 @@ def _files_in(text: str) -> Iterator[NamedSource]:
             rest = rest.replace(match["file"], " ")
     for match in _FILE.finditer(rest):
         yield NamedSource(pointer=match["file"], source_type=match["ending"].casefold())
-
-
-def _tables_in(statement: str) -> Iterator[NamedSource]:
-    for match in _FROM.finditer(statement):
-        if match["table"].casefold() not in _NO_TABLE:
-            yield NamedSource(pointer=match["table"], source_type="table")

@@ -55,7 +55,9 @@ def turns_in(conversation: object) -> list[Turn]:
     """The turns of messages, events or a transcript; calls that have no result yet are left out."""
     values = _values(conversation)
     if _is_list_of_turns(values):
-        return _turns_of_list(values)
+        talk, events = _conversation_of(values)
+        steps = [_step_turn(step) for step in talk.steps(only_answered=True)]
+        return list(_merge(talk.placed_messages(only_answered=True), steps, events))
     return [turn for episode in episodes_of(values, "") for turn in turns_of(episode)]
 
 
@@ -117,12 +119,6 @@ def turns_of(episode: Episode) -> Iterator[Turn]:
     yield from _merge(utterances, [_step_turn(step) for step in episode.steps])
 
 
-def _turns_of_list(values: Sequence[Any]) -> list[Turn]:
-    talk, events = _conversation_of(values)
-    steps = [_step_turn(step) for step in talk.steps(only_answered=True)]
-    return list(_merge(talk.placed_messages(only_answered=True), steps, events))
-
-
 def _conversation_of(values: Sequence[Any]) -> tuple[Conversation, list[tuple[int, Happened]]]:
     """The conversation with what was said and done, and the events that are told before each message."""
     talk = Conversation()
@@ -131,7 +127,10 @@ def _conversation_of(values: Sequence[Any]) -> tuple[Conversation, list[tuple[in
         if messages.is_message(value):
             messages.take(value, talk)
         elif value["type"] == "event":
-            events.append((len(talk.messages), _event_turn(value)))
+            names = ("start_date", "end_date", "source_type")
+            start, end, source = (str(value[name]) if value.get(name) is not None else "" for name in names)
+            event = Happened(text=_text_of(value), start_date=start, end_date=end, source_type=source)
+            events.append((len(talk.messages), event))
         else:
             _EVENTS[value["type"]](value, talk)
     return talk, events
@@ -186,9 +185,3 @@ _EVENTS: Mapping[str, Callable[[Mapping[str, Any], Conversation], None]] = {
     "tool_call": _call,
     "tool_result": _result,
 }
-
-
-def _event_turn(event: Mapping[str, Any]) -> Happened:
-    names = ("start_date", "end_date", "source_type")
-    start, end, source = (str(event[name]) if event.get(name) is not None else "" for name in names)
-    return Happened(text=_text_of(event), start_date=start, end_date=end, source_type=source)
