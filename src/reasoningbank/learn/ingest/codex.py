@@ -3,6 +3,10 @@
 A patch is read as the edits of files that it makes, in the form of other agents. A call that a hook refused was never
 made, and one that only waits for another adds nothing to it. Each thing that the user asks for is an episode of its
 own; what only corrects it or says "go on" belongs to it.
+
+How a call ended is read from the text that the model gets, which has a head of its own (`Chunk ID`, `Wall time`,
+`Process exited with code 1`) above what the command printed, and from the item that the program completes: a command
+that outlives its call ("running with session ID") ends in an item of its own, under the id of the call.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reasoningbank.core.learning import Episode, EpisodeStep
-from reasoningbank.learn.ingest.codex_results import CallResult, completed_call, patch_result_of, result_of
+from reasoningbank.core.patterns import pattern
 from reasoningbank.learn.ingest.patches import edits_in, patch_in
 from reasoningbank.learn.ingest.replies import goes_on
 from reasoningbank.learn.ingest.text import (
@@ -36,11 +40,32 @@ _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 _PIPE = re.compile(r"(?<!\|)\|(?!\|)")
 _WAITS = "write_stdin"
 """The tool that reads on from a command that is still running, and may send it something."""
+_HEAD = pattern(
+    r"(?:(?:Chunk ID|Wall time|Process exited with code|Process running with session ID|Exit code"
+    r"|Original token count|Total output lines|Warning):? [^\n]*\n)+(?:Output:\n)?"
+)
+_EXIT_CODE = pattern(r"(?im)^(?:Process exited with code|Exit code:?|exited with code) (-?\d+)")
+_ANY_EXIT_CODE = pattern(r"(?i)\b(?:exit code|exited with code)[: ]+(-?\d+)")
+_RUNNING = pattern(r"(?m)^Process running with session ID ")
+_REFUSED = pattern(r"(?:Command|Tool call|\w+) blocked by PreToolUse hook\b")
+_BAD_PATCH = pattern(
+    r"(?:apply_?patch verification failed|error: ?|invalid patch|Failed to (?:find|apply))", re.IGNORECASE
+)
+_LOOKED_AT_CHARS = 400
 
 
 class CodexCall(NamedTuple):
     tool: str
     given: Any
+
+
+class CallResult(NamedTuple):
+    text: str
+    ok: bool | None
+    """None where nothing says so."""
+    running: bool = False
+    refused: bool = False
+    """A hook refused the call: it was never made."""
 
 
 def is_record(value: object) -> bool:
@@ -122,7 +147,10 @@ def episode_of(session: str | None, items: Sequence[Mapping[str, Any]], namespac
             _take_item(payload, messages, calls, results)
         elif item.get("type") == "event_msg":
             interruptions += payload.get("type") == "turn_aborted"
-            _take_event(payload, event_messages)
+            role = {"user_message": "user", "agent_message": "assistant"}.get(str(payload.get("type")))
+            text = words_of(role or "", plain(payload.get("message")))
+            if role and text:
+                event_messages.append({"role": role, "content": text})
     transcript = messages or event_messages
     task = next((entry["content"] for entry in transcript if entry["role"] == "user"), "")
     if not task:
@@ -165,13 +193,6 @@ def _take_item(
         results.setdefault(str(payload.get("call_id")), result_of(payload.get("output")))
 
 
-def _take_event(payload: Mapping[str, Any], event_messages: list[dict[str, str]]) -> None:
-    role = {"user_message": "user", "agent_message": "assistant"}.get(str(payload.get("type")))
-    text = words_of(role or "", plain(payload.get("message")))
-    if role and text:
-        event_messages.append({"role": role, "content": text})
-
-
 def _steps(calls: Mapping[str, CodexCall], results: Mapping[str, CallResult]) -> Iterator[EpisodeStep]:
     for call_id, call in calls.items():
         result = results.get(call_id)
@@ -199,6 +220,51 @@ def _step(
 def _only_waits(call: CodexCall) -> bool:
     arguments = parse_json(call.given) if isinstance(call.given, str) else call.given
     return call.tool == _WAITS and isinstance(arguments, Mapping) and not str(arguments.get("chars") or "").strip()
+
+
+def result_of(output: object) -> CallResult:
+    """The result of a call, from what the model was told."""
+    inner = parse_json(output) if isinstance(output, str) and output.lstrip().startswith("{") else output
+    code: object = None
+    if isinstance(inner, Mapping):
+        metadata = inner.get("metadata")
+        code = metadata.get("exit_code") if isinstance(metadata, Mapping) else None
+        inner = inner.get("output") if "output" in inner else output
+    text = plain(inner)
+    head = _HEAD.match(text)
+    report, rest = (text[: head.end()], text[head.end() :]) if head else (text[:_LOOKED_AT_CHARS], text)
+    if not isinstance(code, int):
+        match = (_EXIT_CODE if head else _ANY_EXIT_CODE).search(report)
+        code = int(match[1]) if match else None
+    failure = f"Exit code {code}" if isinstance(code, int) and code and not rest.strip() else ""
+    return CallResult(
+        text=failure or rest,
+        ok=None if code is None else code == 0,
+        running=bool(head and _RUNNING.search(report)),
+        refused=_REFUSED.match(text) is not None,
+    )
+
+
+def patch_result_of(text: str, ok: bool | None) -> CallResult:
+    """The result of a patch, which tells its failure in words, and inside a shell call has a head of its own."""
+    result = result_of(text)
+    well = ok if result.ok is None else result.ok
+    return result._replace(ok=False if well is None and _BAD_PATCH.match(result.text) else well)
+
+
+def completed_call(item: Mapping[str, Any]) -> tuple[str, CallResult] | None:
+    """The call that an item of the program completes, and how it ended; None for any other record."""
+    payload = item.get("payload")
+    completion = (
+        payload.get("item") if isinstance(payload, Mapping) and payload.get("type") == "item_completed" else None
+    )
+    if not isinstance(completion, Mapping):
+        completion = payload if isinstance(payload, Mapping) and payload.get("type") == "exec_command_end" else None
+    if completion is None or not isinstance(completion.get("exit_code"), int):
+        return None
+    code, output = completion["exit_code"], plain(completion.get("aggregated_output"))
+    text = output if output.strip() or not code else f"Exit code {code}"
+    return str(completion.get("call_id") or completion.get("id") or ""), CallResult(text=text, ok=code == 0)
 
 
 FORMAT = TranscriptFormat(

@@ -1,7 +1,7 @@
 """Collects what was said and done in a conversation, in its order, as the messages and steps of an episode.
 
-Knows which result belongs to which call: by id, as far as an id names one call; by position where ids repeat, are
-missing or agree with nothing. A result without a call is no step. The task is the user's first request: not a greeting,
+A result belongs to a call by id, as far as an id names one call; by position where ids repeat, are missing or agree
+with nothing. A result without a call is no step. The task is the user's first request: not a greeting,
 nor what a program put into the user's mouth.
 """
 

@@ -143,11 +143,8 @@ def _outline(message: object) -> tuple[str, str]:
     take(message, talk)
     first = talk.messages[0] if talk.messages else {"role": "", "content": ""}
     actions = " ".join(step.action for step in talk.steps())
-    return first["role"] or ("assistant" if actions else _role(message)), f"{first['content']}\n{actions}"
-
-
-def _role(message: object) -> str:
-    return str(message.get("role") or message.get("type") or "") if isinstance(message, Mapping) else plain(message)
+    role = str(message.get("role") or message.get("type") or "") if isinstance(message, Mapping) else plain(message)
+    return first["role"] or ("assistant" if actions else role), f"{first['content']}\n{actions}"
 
 
 def _holds(is_own: Callable[[object], bool], value: object) -> bool:

@@ -146,15 +146,11 @@ def tool_messages(spans: Sequence[Mapping[str, Any]], messages: Sequence[Mapping
             call = {"id": call_id, "name": attributes.get("gen_ai.tool.name"), "arguments": arguments}
             extra.append({"role": "assistant", "content": None, "tool_calls": [call]})
         result = _text(_parsed(attributes.get("gen_ai.tool.call.result", attributes.get("tool_response", ""))))
-        has_failed = _failed(span) or bool(attributes.get("error.type"))
+        status = span.get("status")
+        code = status.get("code", status.get("status_code")) if isinstance(status, Mapping) else status
+        has_failed = code in (2, "2", "ERROR", "STATUS_CODE_ERROR", "Error") or bool(attributes.get("error.type"))
         extra.append({"role": "tool", "tool_call_id": call_id, "content": result, "is_error": has_failed})
     return extra
-
-
-def _failed(span: Mapping[str, Any]) -> bool:
-    status = span.get("status")
-    code = status.get("code", status.get("status_code")) if isinstance(status, Mapping) else status
-    return code in (2, "2", "ERROR", "STATUS_CODE_ERROR", "Error")
 
 
 def _parsed(value: object) -> Any:

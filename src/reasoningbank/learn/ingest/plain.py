@@ -43,17 +43,15 @@ def notes_in(text: str, namespace: str) -> Iterator[Episode]:
             talk.result(output.strip())
             first = first or command
         elif not speaker:
-            first = first or _first_line(words)
+            # The heading or the first line of a text.
+            first = first or next(
+                (line.strip().lstrip("#").strip() for line in words.splitlines() if line.strip(" #")), ""
+            )
         elif speaker != "system":
             talk.result(words)
     episode = talk.episode(namespace, task=(talk.task or first)[:LONGEST_TASK_CHARS])
     if episode is not None:
         yield episode
-
-
-def _first_line(words: str) -> str:
-    """The heading or the first line of a text."""
-    return next((line.strip().lstrip("#").strip() for line in words.splitlines() if line.strip(" #")), "")
 
 
 def _is_game(lines: Sequence[str]) -> bool:

@@ -1,7 +1,7 @@
 """Classifies a user's next words about the work before them: thanks, a correction, or only "go on".
 
-Knows a few plain phrases of several languages and looks only at how a message begins, since what it says later belongs
-to the next task. In doubt it says nothing: a wrong "no" costs a good memory its standing.
+By a few plain phrases of several languages, and only at the beginning of a message, since what it says later belongs to
+the next task. In doubt it says nothing: a wrong "no" costs a good memory its standing.
 """
 
 from __future__ import annotations
@@ -85,11 +85,9 @@ def goes_on(text: str) -> bool:
     words = text.strip()
     if corrects(words):
         return True
-    return len(words) <= _LONGEST_GO_ON_CHARS and (_IS_GO_ON.fullmatch(words) is not None or _only_thanks(words))
-
-
-def _only_thanks(text: str) -> bool:
-    return thanks(text) and len(text.split()) <= _MOST_WORDS_OF_THANKS
+    if len(words) > _LONGEST_GO_ON_CHARS:
+        return False
+    return _IS_GO_ON.fullmatch(words) is not None or (thanks(words) and len(words.split()) <= _MOST_WORDS_OF_THANKS)
 
 
 def _beginning(text: str) -> str:

@@ -4,7 +4,7 @@ r"""Parses what a shell tool of a coding agent reports: the output of the comman
     …\n<shellId: 0 completed with exit code 1>          Copilot CLI
     [Command exited with code 1]\n\n[stderr]\n…         Cline
 
-Knows these forms and nothing else, so that importing it costs a hook nothing.
+Depends on nothing but these forms, so that importing it costs a hook nothing.
 """
 
 from __future__ import annotations

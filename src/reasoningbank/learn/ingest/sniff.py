@@ -1,6 +1,6 @@
 """Detects the format of a transcript from what is in it, and reads its episodes.
 
-Knows the one table of readers, the most particular first: a file belongs to the first that knows a value of it.
+The readers stand in one table, the most particular first: a file belongs to the first that knows a value of it.
 """
 
 from __future__ import annotations

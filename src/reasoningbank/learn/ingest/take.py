@@ -18,7 +18,6 @@ from reasoningbank.core.wording import counted
 from reasoningbank.learn.import_session import keep_episode, teaches
 from reasoningbank.learn.ingest.files import files_in
 from reasoningbank.learn.ingest.sniff import FORMATS, transcript_in
-from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +109,12 @@ def _episodes_of(
         if teaches(episode):
             yield f"{file.name}, session {number}", episode
         else:
-            useless.append(SkippedSession(what=f"{file.name}, session {number}", why=_why_useless(episode, reader)))
+            talk = counted(len(episode.messages), "message")
+            why = (
+                f"read as {reader.name}, it has {talk} but no step: no call, command or action was found, nor a rule "
+                f"of the user's. {reader.hint}"
+            )
+            useless.append(SkippedSession(what=f"{file.name}, session {number}", why=why.strip()))
     if not number:
         raise ImportRejected(
             f"{file} was read as {reader.name}, and nobody asks for anything in it. {reader.hint}".strip()
@@ -118,11 +122,3 @@ def _episodes_of(
     if len(useless) == number:
         raise ImportRejected(f"{file} has nothing to learn from: {useless[0].why}")
     rejects += useless
-
-
-def _why_useless(episode: Episode, reader: TranscriptFormat) -> str:
-    talk = counted(len(episode.messages), "message")
-    return (
-        f"read as {reader.name}, it has {talk} but no step: no call, command or action was found, nor a rule of the "
-        f"user's. {reader.hint}"
-    ).strip()

@@ -20,7 +20,11 @@ def is_tau_run(value: object) -> bool:
 
 def tau_runs_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
     for run in filter(is_tau_run, values):
-        yield from _episode(run, run["traj"], _instruction(run.get("info")), run.get("reward"), namespace)
+        info = run.get("info")
+        task = info.get("task") if isinstance(info, Mapping) else None
+        instruction = task.get("instruction") if isinstance(task, Mapping) else None
+        wish = instruction if isinstance(instruction, str) else ""
+        yield from _episode(run, run["traj"], wish, run.get("reward"), namespace)
 
 
 def is_tau2_results(value: object) -> bool:
@@ -42,13 +46,15 @@ def tau2_results_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
             if _is_simulation(run):
                 info = run["reward_info"]
                 reward = info.get("reward") if isinstance(info, Mapping) else None
-                messages = [message for message in run["messages"] if is_message(message) and not _by_customer(message)]
+                # Without the calls of tools that the customer made.
+                messages = [
+                    message
+                    for message in run["messages"]
+                    if is_message(message)
+                    and not (message.get("role") == "tool" and message.get("requestor") == "user")
+                ]
                 task = _scenario(task_by_id.get(str(run.get("task_id"))))
                 yield from _episode(run, messages, task, reward, namespace)
-
-
-def _by_customer(message: Mapping[str, Any]) -> bool:
-    return message.get("role") == "tool" and message.get("requestor") == "user"
 
 
 def _episode(
@@ -58,12 +64,6 @@ def _episode(
     episode = episode_of(messages, namespace, about={"reward": reward}, task=task, metadata=metadata)
     if episode is not None:
         yield episode
-
-
-def _instruction(info: object) -> str:
-    task = info.get("task") if isinstance(info, Mapping) else None
-    instruction = task.get("instruction") if isinstance(task, Mapping) else None
-    return instruction if isinstance(instruction, str) else ""
 
 
 def _scenario(task: object) -> str:
