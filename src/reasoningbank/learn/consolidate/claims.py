@@ -96,7 +96,7 @@ def _claim(text: str, *, is_failure: bool) -> Iterator[Claim]:
     opposites: set[str] = set()
     numbers: list[tuple[str, str]] = []
     for place, word in enumerate(words):
-        number = _number_of(word)
+        number = word.rstrip(".,") if _NUMBER.fullmatch(word) else vocabulary.NUMERALS.get(word)
         if number is not None:
             numbers.append((number, _counted(words, place)))
         elif word in ("before", "after") and terms and terms[-1] not in vocabulary.SPANS:
@@ -154,12 +154,6 @@ def _named(token: str) -> tuple[str, bool]:
     if root in vocabulary.EMPTY or root in vocabulary.EMPHATIC:
         return "", False
     return vocabulary.SAME.get(root, root), False
-
-
-def _number_of(word: str) -> str | None:
-    if _NUMBER.fullmatch(word):
-        return word.rstrip(".,")
-    return vocabulary.NUMERALS.get(word)
 
 
 def _counted(words: Sequence[str], place: int) -> str:

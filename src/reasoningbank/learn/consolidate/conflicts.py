@@ -1,7 +1,7 @@
 """Finds memories that contradict each other.
 
-Knows between whom a contradiction means something: two projects may well do things differently, and what nobody vouches
-for takes no part, or a stranger could make anything look contested.
+Only within a project, since two projects may well do things differently. What nobody vouches for takes no part, or a
+stranger could make anything look contested.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Existing edges of the memories, and how many more each may have.
 
-Knows that a memory with a hundred links is linked to nothing: each gets a few discovered ones, the strongest first, and
-what somebody has linked, or has unlinked again, stays so.
+A memory with a hundred links is linked to nothing: each gets a few discovered ones, the strongest first, and what
+somebody has linked, or has unlinked again, stays so.
 """
 
 from __future__ import annotations

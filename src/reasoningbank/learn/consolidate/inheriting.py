@@ -1,7 +1,7 @@
 """Transfers evidence to a memory from those that are merged into it.
 
-Signals are copied, never moved: the merged memory keeps its own history. Knows that one task is one piece of evidence,
-however many of the copies were shown in it, and that another session that taught the same is evidence too.
+Signals are copied, never moved: the merged memory keeps its own history. One task is one piece of evidence, however
+many of the copies were shown in it, and another session that taught the same is evidence too.
 """
 
 from __future__ import annotations

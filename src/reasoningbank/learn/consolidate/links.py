@@ -89,7 +89,7 @@ def links_among(
     how: Discovery = DISCOVERY,
 ) -> list[Link]:
     """The surest kinds first, since room is limited. `across` are near pairs of two projects."""
-    eligible = [_takes_part(member) for member in members]
+    eligible = [member.trust is not Trust.UNTRUSTED and FACT not in member.memory.tags for member in members]
     ways: tuple[Iterable[Link], ...] = (
         _by_cue(members, eligible, how),
         _by_use(members, uses),
@@ -101,10 +101,6 @@ def links_among(
         surest = sorted(way, key=lambda link: (-link.weight, link.source, link.target))
         links += [link for link in surest if not web.are_joined(link.source, link.target) and web.take(link)]
     return links
-
-
-def _takes_part(member: Member) -> bool:
-    return member.trust is not Trust.UNTRUSTED and FACT not in member.memory.tags
 
 
 # ---------------------------------------------------------------- what a text says

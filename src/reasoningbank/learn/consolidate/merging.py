@@ -1,6 +1,6 @@
 """Finds memories that say the same, and chooses the one that is kept.
 
-Knows who may be merged with whom: the same project, scope, outcome, audience and trust, and the same advice to the
+Two may be merged that have the same project, scope, outcome, audience and trust, and give the same advice, to the
 letter where letters count. The one with the most evidence is kept; the others are compared with that one, never with
 each other, so a chain of small differences does not become a large one.
 """
@@ -34,13 +34,17 @@ def merges_among(members: Sequence[Member], pairs: Iterable[Pair], before: Undon
             continue
         busy.update((leader.id, *copies))
         likeness = tuple(kin[leader.id][i] for i in copies)
+        cosines, shares = zip(*likeness, strict=True)
+        evidence = (
+            f"{counted(leader.used, 'use')}, confidence {leader.confidence:.2f}" if leader.signals else "the oldest"
+        )
         merges.append(
             Merge(
                 kept=leader.id,
                 merged=tuple(copies),
                 title=leader.memory.title,
                 likeness=likeness,
-                why=_why(leader, likeness),
+                why=f"cosine {min(cosines):.2f}, {min(shares):.0%} of the words in common; kept: {evidence}",
             )
         )
     return merges
@@ -125,9 +129,3 @@ def _standing(member: Member) -> tuple[object, ...]:
         -member.memory.created_at,
         member.id,
     )
-
-
-def _why(leader: Member, likeness: Sequence[tuple[float, float]]) -> str:
-    cosines, shares = zip(*likeness, strict=True)
-    evidence = f"{counted(leader.used, 'use')}, confidence {leader.confidence:.2f}" if leader.signals else "the oldest"
-    return f"cosine {min(cosines):.2f}, {min(shares):.0%} of the words in common; kept: {evidence}"

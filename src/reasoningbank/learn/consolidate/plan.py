@@ -1,6 +1,6 @@
 """Consolidation plan as values: it can be shown, compared and thrown away.
 
-Knows the shape of each act and nothing of how it is found or carried out.
+Independent of how the acts are found and carried out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Promotes what has proved itself in its project to the team, and then to the whole organisation.
 
 A promotion widens who is shown a memory and changes nothing else: the same memory, in its own project, with its own
-evidence, and no more trusted than before. Knows how much independent evidence that takes. For the team, only what its
-own projects have to say counts, and only what reaches them can make it needless; for the organisation, everybody's.
+evidence, and no more trusted than before. `LADDER` says how much independent evidence each step takes. For the team,
+only what its own projects have to say counts, and only what reaches them can make it needless; for the organisation,
+everybody's.
 """
 
 from __future__ import annotations

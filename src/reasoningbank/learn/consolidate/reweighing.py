@@ -1,6 +1,6 @@
 """Weighs links from use again: stronger with more evidence, weaker as it grows old, gone when it speaks against them.
 
-Knows which links these are (tagged as found, and as found by use). What somebody made, or has put back, stays.
+These are the links that are tagged as found, and as found by use. What somebody made, or has put back, stays.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""When a consolidation is due: a day after the last one if anything has changed, a week after it in any case.
+"""Schedule of consolidation: due a day after the last one if anything has changed, a week after it in any case.
 
-Knows only when the last run was and how far the feed had come; both lie in a setting, since a run that finds nothing to
-do must leave no record.
+By when the last run was and how far the feed had come; both lie in a setting, since a run that finds nothing to do must
+leave no record.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tokenizes a text for comparison: words, and literals such as numbers, paths, flags and identifiers.
 
-Pure. Knows how to take a text apart; what the parts mean is the business of `wording` and `claims`.
+Pure. What the tokens mean is decided in `wording` and `claims`.
 """
 
 from __future__ import annotations

@@ -1,23 +1,27 @@
 """Undoes a consolidation: states, scopes, tags, parents, texts, signals and edges as they were before.
 
 Field by field: what nobody has touched since goes back, what somebody has changed meanwhile stays, and is named. One
-unit to a transaction, the last first, so an undoing that is killed is finished by another.
+unit to a transaction, the last first, so an undoing that is killed is finished by another. A link that was removed is
+made again from the ids and numbers that the unit keeps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from reasoningbank.context import LIVE_STATES, BankContext
 from reasoningbank.core.errors import Conflict, NotFound
-from reasoningbank.core.types import Consolidation, ConsolidationKind, Edge, Memory, Signal, State
+from reasoningbank.core.link_meaning import DISCOVERED, FROM_USE
+from reasoningbank.core.origins import AGENT
+from reasoningbank.core.types import Consolidation, ConsolidationKind, Edge, EdgeKind, Memory, Signal, State
 from reasoningbank.guard.trust import refold
 from reasoningbank.learn.consolidate.applying import put
 from reasoningbank.learn.consolidate.plan import ConsolidationRun, Undone
 from reasoningbank.learn.consolidate.pool import units_of
-from reasoningbank.learn.consolidate.restoring_links import restore_links
+from reasoningbank.learn.consolidate.use import sentence_of
 from reasoningbank.ports import Reader, Writer
 
 _FIELDS = ("state", "scope", "tags", "parents", "metadata", "title", "description", "content")
@@ -64,7 +68,7 @@ def _undo_unit(context: BankContext, unit: Consolidation, source: str, writer: W
     revisions: dict[str, Sequence[int]] = unit.changes.get("touched", {})
     signals = _remove(writer, Signal, list(unit.changes.get("signals", {})))
     edges = _removed_edges(writer, unit, leftovers)
-    links = restore_links(context, writer, unit, leftovers)
+    links = _restore_links(context, writer, unit, leftovers)
     for memory_id, (before, after) in sorted(revisions.items(), key=lambda entry: entry[1][1] - entry[1][0]):
         if _put_back(context, writer, memory_id, before, after, leftovers):
             memory_ids.append(memory_id)
@@ -104,6 +108,48 @@ def _removed_edges(writer: Writer, unit: Consolidation, leftovers: list[str]) ->
         writer.remove(Edge, edge.id)
         count += 1
     return count
+
+
+def _restore_links(context: BankContext, writer: Writer, unit: Consolidation, leftovers: list[str]) -> int:
+    """Puts links back as they were before a unit, and returns how many."""
+    spans: Mapping[str, tuple[int, int]] = unit.changes.get("reweighed", {})
+    successes = [_weigh_back(writer, edge_id, span, leftovers) for edge_id, span in spans.items()]
+    unlinkings = (act for act in unit.changes.get("acts", ()) if act["act"] == "unlink")
+    return sum(successes) + sum([_link_again(context, writer, act, leftovers) for act in unlinkings])
+
+
+def _weigh_back(writer: Writer, edge_id: str, span: tuple[int, int], leftovers: list[str]) -> bool:
+    before, after = span
+    now = writer.get(Edge, [edge_id]).get(edge_id)
+    old = {edge.revision: edge for edge in writer.revisions(Edge, edge_id)}.get(before)
+    if now is None or old is None or now.revision != after:
+        leftovers.append(f"the edge {edge_id} was changed or removed since")
+        return False
+    writer.revise(replace(old, revision=now.revision + 1))
+    return True
+
+
+def _link_again(context: BankContext, writer: Writer, act: Mapping[str, Any], leftovers: list[str]) -> bool:
+    where = {"source_id": act["source"], "target_id": act["target"], "kind": act["kind"]}
+    if len(writer.get(Memory, [act["source"], act["target"]])) < 2 or writer.select(Edge, where, limit=1):
+        leftovers.append(f"the edge {act['edge']} is not put back: one of its ends is gone, or they are linked again")
+        return False
+    writer.add(
+        Edge(
+            id=context.ids.new("edg"),
+            tenant=context.tenant,
+            source_id=act["source"],
+            target_id=act["target"],
+            kind=EdgeKind(act["kind"]),
+            text=sentence_of(act["way"], act["counts"]),
+            weight=act["weight"],
+            tags=(DISCOVERED, FROM_USE),
+            evidence=f"tasks {', '.join(act['tasks'])}",
+            created_at=context.clock(),
+            origin=AGENT,
+        )
+    )
+    return True
 
 
 def _put_back(

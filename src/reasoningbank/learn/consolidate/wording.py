@@ -1,6 +1,6 @@
 """Wording of a memory for comparison: words, literals, polarity, claims.
 
-Pure. Knows how to take a text apart and what each part is for; what two wordings amount to is decided in `agreement`.
+Pure. What two wordings amount to is decided in `agreement`.
 """
 
 from __future__ import annotations
@@ -54,6 +54,10 @@ class Wording:
 
 def wording_of(memory: Memory) -> Wording:
     is_failure = memory.outcome is Outcome.FAILURE
+    # A rule quotes commands and output; a sentence that was kept as it was said is somebody's own words.
+    is_made_by_rule = (
+        memory.metadata.get("distiller") == "offline" and memory.metadata.get("evidence") != memory.content
+    )
     title, content = list(tokens_of(memory.title)), list(tokens_of(memory.content))
     tokens = [*title, *tokens_of(memory.description), *content]
     against, denials = _polarity(tokens)
@@ -76,15 +80,10 @@ def wording_of(memory: Memory) -> Wording:
         avoids=is_failure or bool(against and _warns(title, memory.content, of_content[0])),
         denies=of_content[1] % 2 == 1,
         claims=()
-        if _is_made_by_rule(memory)
+        if is_made_by_rule
         else claims_of(memory.title, memory.content[:LONGEST_CHARS], is_failure=is_failure),
         whole=digest(" ".join(f"{memory.title}\n{memory.description}\n{memory.content}".casefold().split())),
     )
-
-
-def _is_made_by_rule(memory: Memory) -> bool:
-    """True if it quotes commands and output; a sentence that was kept as it was said is somebody's own words."""
-    return memory.metadata.get("distiller") == "offline" and memory.metadata.get("evidence") != memory.content
 
 
 def terms_of(text: str) -> frozenset[str]:
