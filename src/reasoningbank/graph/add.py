@@ -58,7 +58,7 @@ class Added:
     edges: tuple[str, ...]
     """Ids of the edges, in the order in which they were given; then those between nodes and lessons."""
     counts: Mapping[str, int]
-    """How many were added, revised and unchanged: `nodes added`, `edges revised` …"""
+    """Number of records added, revised and unchanged: `nodes added`, `edges revised` …"""
     lessons: tuple[str, ...] = ()
 
 
@@ -339,7 +339,7 @@ def _identity(edge: Edge) -> tuple[str, ...]:
 
 
 def _created_at(there: Node, draft: NodeDraft) -> float:
-    """When it was made: as it is said to be, unless that is the kept moment as ISO writes it."""
+    """The moment when it was made: as it is said to be, unless that is the kept moment as ISO writes it."""
     if draft.created_at is None or abs(draft.created_at - there.created_at) < _ISO_S:
         return there.created_at
     return draft.created_at

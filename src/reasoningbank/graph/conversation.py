@@ -47,7 +47,7 @@ def existing_nodes(context: BankContext, reader: Reader, conv_id: str, namespace
 
 
 def tally(context: BankContext, namespace: str | None = None) -> dict[str, int]:
-    """How many nodes each conversation of a namespace has."""
+    """Number of nodes of each conversation in a namespace."""
     where = {} if namespace == EVERY_NAMESPACE else {"namespace": namespace or context.namespace}
     with context.read_for_output() as reader:
         counts = reader.tally(Node, "conv_id", where)
@@ -55,7 +55,7 @@ def tally(context: BankContext, namespace: str | None = None) -> dict[str, int]:
 
 
 def count_with_edges(reader: Reader, nodes: Sequence[Node]) -> dict[str, int]:
-    """How many nodes these are, and how many edges go when they go."""
+    """Number of these nodes, and of the edges that go when they go."""
     ids = [node.id for node in nodes]
     joining = reader.select_either(Edge, ("source_id", "target_id"), ids, {}) if ids else []
     return {"nodes": len(ids), "edges": len({edge.id for edges in joining for edge in edges})}

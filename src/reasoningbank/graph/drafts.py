@@ -49,7 +49,7 @@ class Placed(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeDraft:
     place: str
-    """Where it stands in what was handed over, such as nodes[3]."""
+    """Its place in what was handed over, such as nodes[3]."""
     name: str
     """"": it is named by the id that it gets, which follows from what it says."""
     conv_id: str

@@ -13,7 +13,7 @@ from reasoningbank.core.errors import InvalidInput
 
 _DAY_S = 86_400.0
 _LAST_S = 0.001
-"""How long before midnight a day is over."""
+"""Time before midnight at which a day is over."""
 
 
 class Instant(NamedTuple):

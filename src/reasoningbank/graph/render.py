@@ -218,7 +218,9 @@ def _ending(paths: int, names: Sequence[str], most: int, cut_off: Mapping[str, i
 
 
 def citable_name(vertex: Vertex) -> str:
-    """How a vertex is cited and found again: by its name where that is a plain word, else by the end of its id."""
+    """Name under which a vertex is cited and found again: its own where that is a plain word, else the end of its
+    id.
+    """
     plain = _NAME.fullmatch(vertex.name) is not None and not is_own(vertex.name)
     return vertex.name if plain and (vertex.trusted or is_plain_name(vertex.name)) else ending(vertex.id)
 

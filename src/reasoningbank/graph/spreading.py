@@ -77,7 +77,7 @@ def walk_from(
 
 
 def seed_matches(seeds: Sequence[GraphHit], visible: Visible) -> dict[str, float]:
-    """How well each seed matches; the ends of an edge as its sentence does, times its weight."""
+    """Match of each seed with the question; the ends of an edge match as its sentence does, times its weight."""
     matches: dict[str, float] = {}
     for hit in seeds:
         ends = [(hit.vertex.id, hit.score)] if hit.vertex is not None else []

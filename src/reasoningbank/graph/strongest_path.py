@@ -22,7 +22,7 @@ BY = ("strongest", "shortest")
 
 
 class PathSoFar(NamedTuple):
-    """How a vertex is reached so far."""
+    """The best way to a vertex so far."""
 
     cost: float
     hops: int

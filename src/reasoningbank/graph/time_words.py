@@ -14,7 +14,7 @@ from typing import NamedTuple
 from reasoningbank.core.patterns import pattern
 
 EARLIER_YEARS = 10
-"""How many years back a month without a year may be."""
+"""Number of years that a month without a year may lie back."""
 
 
 class TimeWindow(NamedTuple):

@@ -1,4 +1,4 @@
-"""Which vertices and edges a walk may come to: those of the namespace that asks, neither revoked nor forgotten.
+"""Vertices and edges that a walk may come to: those of the namespace that asks, neither revoked nor forgotten.
 
 A node belongs to its namespace; a memory reaches as far as its scope. Asked a level at a time, without a look at texts.
 """

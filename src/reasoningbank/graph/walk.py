@@ -115,7 +115,7 @@ def neighbours(
 
 
 def _named_record(context: BankContext, reader: Reader, reference: str) -> Memory | Node | None:
-    """None for what is no name, or the id of a memory: that asks for no look among the nodes."""
+    """The record of a name; None for what is no name, or the id of a memory: that asks for no look among the nodes."""
     if not isinstance(reference, str) or reference.startswith(f"{kind_of(Memory).prefix}_"):
         return None
     return find_records(context, reader, [reference], context.namespace).get(reference)

@@ -117,7 +117,9 @@ def _was_seen(member: Member) -> bool:
 
 
 def _standing(member: Member) -> tuple[object, ...]:
-    """Who is kept: one that is asked for by name, then what our own hooks saw, the most evidence, the oldest."""
+    """Rank among those that say the same: one that is asked for by name, then what our own hooks saw, the most
+    evidence, the oldest.
+    """
     positive = sum(signal.weight for signal in member.signals if signal.positive)
     return (
         not _may_go(member),

@@ -171,7 +171,7 @@ def make_plan(context: BankContext, space: Space, namespace: str, parts: frozens
 
 
 class _Near:
-    """Who is near whom, with the vectors fetched once."""
+    """Pairs of near memories, with the vectors fetched once."""
 
     def __init__(self, pool: Sequence[Member], space: Space, *, is_needed: bool) -> None:
         self._row = {member.id: row for row, member in enumerate(pool)}

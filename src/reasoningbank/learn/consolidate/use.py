@@ -73,7 +73,7 @@ NO_FACTS = TaskFacts(kinds={}, shown_at={})
 class Moments(NamedTuple):
     shown_at: float | None
     told_at: float
-    """When somebody said that it was used."""
+    """The moment when somebody said that it was used."""
 
 
 class TaskUse(NamedTuple):
@@ -238,7 +238,7 @@ class Uses:
         return self._finding(way, often and share > 0.5 and low > 0.0, holds, names, (len(names), len(of)))
 
     def _comparison(self, row: int, other: int) -> tuple[float, float, tuple[int, int, int, int], list[str]]:
-        """How a memory did with another and without: the difference, its lower bound, counts, tasks with both."""
+        """Comparison of a memory with another and without: the difference, its lower bound, counts, tasks with both."""
         beside, alone = self._used[row] & self._used[other], self._used[row] - self._used[other]
         counts = (*self._count(beside, row), *self._count(alone, row))
         if min(len(beside), len(alone)) < FEWEST_TASKS:

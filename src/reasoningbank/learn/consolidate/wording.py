@@ -28,13 +28,13 @@ class Wording:
     literals: frozenset[str]
     """Numbers, versions, paths, flags, identifiers: what must be the same to the letter."""
     counts: Mapping[str, int]
-    """How often each of the words occurs."""
+    """Number of times that each of the words occurs."""
     terms: frozenset[str]
     """Words and literals, a flag like the word it is made of: what the text is about."""
     turns: frozenset[tuple[str, str]]
     """(before, deploy): a word that makes the order matter, with what follows it."""
     against: int
-    """How often the text advises against something."""
+    """Number of times that the text advises against something."""
     denials: int
     qualifiers: tuple[str, ...]
     values: frozenset[tuple[str, str]]
@@ -151,7 +151,7 @@ def _warns(title: list[str], content: str, in_content: int) -> bool:
 
 
 def _turns(tokens: list[str]) -> Iterator[tuple[str, str]]:
-    """Where one of these words stands, it matters what comes behind it: tabs over spaces, or spaces over tabs."""
+    """Words where it matters what comes behind them, with that: tabs over spaces, or spaces over tabs."""
     open_: list[str] = []
     for token in tokens:
         name, _ = _kind(token)

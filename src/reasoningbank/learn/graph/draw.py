@@ -52,7 +52,7 @@ _MOST_UNSOLVED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speakers:
-    """Who spoke in a conversation, and on which day."""
+    """The speakers of a conversation, and the day on which they spoke."""
 
     user_role: str
     user_id: str | None

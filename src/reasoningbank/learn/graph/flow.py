@@ -33,8 +33,9 @@ class ValuesSeen:
         self._returned.append((ref, text[:LONGEST_READ_CHARS].casefold()))
 
     def tellers_of(self, value: str) -> list[str]:
-        """Where a value comes from: the request with which the user named it last, and the action that returned it
-        first. None where nobody did, or where it may be chance.
+        """Origins of a value: the request with which the user named it last, and the action that returned it first.
+
+        None where nobody did, or where it may be chance.
         """
         if not is_telling(value):
             return []

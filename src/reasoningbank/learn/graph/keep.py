@@ -36,7 +36,7 @@ _STEP_S = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationSource:
-    """Where a conversation came from, and who asked in it."""
+    """Origin of a conversation: where it came from, and who asked in it."""
 
     conv_id: str
     namespace: str | None = None
@@ -47,7 +47,7 @@ class ConversationSource:
     session: str | None = None
     """The session of the bank that it is."""
     day: date | None = None
-    """When it took place, where its messages say so."""
+    """Day on which it took place, where its messages say so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,7 +152,7 @@ class Conversation:
         return [{**message, "steps": before[at]} for message, at in zip(self.messages, self._calls_before, strict=True)]
 
     def episode(self, namespace: str, *, task: str = "", **fields: Any) -> Episode | None:
-        """None when nobody asks for anything."""
+        """The conversation as an episode; None when nobody asks for anything."""
         request = task or self.task
         if not request:
             return None

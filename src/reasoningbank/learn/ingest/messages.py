@@ -55,7 +55,10 @@ def episode_of(
     task: str = "",
     metadata: Mapping[str, Any] = MappingProxyType({}),
 ) -> Episode | None:
-    """None when nobody asks for anything; `about` is what lies around the messages: ids, rewards, the answer."""
+    """The episode of a list of messages; None when nobody asks for anything.
+
+    `about` is what lies around the messages: ids, rewards, the answer.
+    """
     talk = conversation_of(messages)
     answer = next((about[name] for name in _ANSWERS if isinstance(about.get(name), str)), "")
     if answer:

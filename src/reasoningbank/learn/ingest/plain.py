@@ -60,7 +60,7 @@ def _is_game(lines: Sequence[str]) -> bool:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Who speaks, and what; a command with what it printed; what stands before all of them under no name."""
+    """The speakers of a text with their words: a command with what it printed; what stands before all under no name."""
     speaker, words = "", list[str]()
     asks = _GAME_PROMPT if _is_game(lines) else _PROMPT
     for line in lines:

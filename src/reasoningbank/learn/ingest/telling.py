@@ -63,7 +63,10 @@ class Telling:
     def episode(
         self, agent: str, session: str, namespace: str, *, asked_in: str = "", asked_at: float | None = None
     ) -> Episode | None:
-        """None when nobody asks for anything. `asked_in` is the id of the record that asks, where it has one."""
+        """The session as an episode; None when nobody asks for anything.
+
+        `asked_in` is the id of the record that asks, where it has one.
+        """
         task = next((entry["content"] for entry in self._said if entry["role"] == "user"), "")
         if not task:
             return None

@@ -89,7 +89,7 @@ def whole(path: Path) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """None when it is no JSON."""
+    """The value of a JSON text; None when it is no JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
