@@ -25,7 +25,6 @@ from reasoningbank.ports import Writer
 
 _ISO_S = 1e-5
 """Largest error of a moment that was written down to the microsecond and read again, in seconds."""
-_TEACHES = "This is where the lesson was learned."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +246,7 @@ class _Unit:
                 source_id=node_id,
                 target_id=lesson_id,
                 kind=EdgeKind.TEACHES,
-                text=_TEACHES,
+                text="This is where the lesson was learned.",
                 weight=CORE,
                 tags=(),
                 evidence="",

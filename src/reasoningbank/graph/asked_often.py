@@ -12,8 +12,6 @@ from reasoningbank.graph.subgraph import Vertex
 from reasoningbank.graph.vertices import make_vertices
 from reasoningbank.ports import Reader
 
-_NODES_PER_PAGE = 1_000
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedTopic:
@@ -39,6 +37,6 @@ def _requests(context: BankContext, reader: Reader, role: str | None, namespace:
         where["namespace"] = namespace or context.namespace
     user_role = None if role is None else role.casefold().strip()
     after: str | None = None
-    while page := reader.select(Node, where, newest_first=True, after=after, limit=_NODES_PER_PAGE):
+    while page := reader.select(Node, where, newest_first=True, after=after, limit=1_000):
         yield from (node for node in page if user_role in (None, str(node.fields.get("user_role", "")).casefold()))
         after = position_of(page[-1])

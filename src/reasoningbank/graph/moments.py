@@ -12,8 +12,6 @@ from reasoningbank.core.drafts import clean_time
 from reasoningbank.core.errors import InvalidInput
 
 _DAY_S = 86_400.0
-_LAST_S = 0.001
-"""Time before midnight at which a day is over."""
 
 
 class Instant(NamedTuple):
@@ -36,7 +34,8 @@ def parse_moment(value: object, name: str) -> Instant:
         return Instant(iso_time(seconds), seconds, seconds)
     if isinstance(value, date):
         midnight = datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
-        return Instant(value.isoformat(), midnight, midnight + _DAY_S - _LAST_S)
+        # A day is over a millisecond before midnight.
+        return Instant(value.isoformat(), midnight, midnight + _DAY_S - 0.001)
     seconds = _seconds(value, name)
     return Instant(iso_time(seconds), seconds, seconds)
 

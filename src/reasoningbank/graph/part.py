@@ -14,11 +14,7 @@ from reasoningbank.ports import Reader
 
 MOST_VERTICES = 5_000
 DEFAULT_VERTICES = 1_000
-_TIES = 24
-"""Number of strongest edges that are followed each way from a vertex."""
 _NEAREST_STEPS, _FURTHEST_STEPS = 2, 6
-_ENOUGH = 60
-"""With fewer vertices than this within the nearest steps, the search goes further."""
 
 
 def newest_part(context: BankContext, limit: int, namespace: str | None = None) -> Subgraph:
@@ -45,9 +41,11 @@ def part_around(context: BankContext, reference: str, limit: int, namespace: str
         ids = {middle.id: None}
         border: Sequence[str] = [middle.id]
         for steps in range(_FURTHEST_STEPS):
-            if not border or (steps >= _NEAREST_STEPS and len(ids) >= _ENOUGH):
+            # Where few lie within the nearest steps, the search goes further.
+            if not border or (steps >= _NEAREST_STEPS and len(ids) >= 60):
                 break
-            ties = reader.strongest_ties(border, _TIES)
+            # The 24 strongest edges of each vertex, each way.
+            ties = reader.strongest_ties(border, 24)
             further = dict.fromkeys(
                 tie.far for vertex_id in border for tie in ties.get(vertex_id, ()) if tie.far not in ids
             )

@@ -27,8 +27,6 @@ _NO_CAUSE = frozenset(
 """However strong: what is like another, or can be had in its place, did not lead to it."""
 _AGAINST = ("contradict", "conflict")
 _WIDE = Bounds(depth=6, branching=8, width=256, faintest=0.0)
-_DEPTH_OF_DOUBT = 3
-_EDGES_A_PAGE = 2_000
 _NOTHING = {
     "led_to": "Nothing led to {}.",
     "rests_on": "{} rests on no source.",
@@ -81,7 +79,7 @@ def contradicting(reader: Reader, visible: Visible, vertex: Vertex, limit: int) 
     def is_end(step: Reached) -> bool:
         return step.tie is not None and is_against(step.tie)
 
-    bounds = Bounds(depth=_DEPTH_OF_DOUBT, branching=_WIDE.branching, width=_WIDE.width, faintest=0.0)
+    bounds = Bounds(depth=3, branching=_WIDE.branching, width=_WIDE.width, faintest=0.0)
     return _from(reader, visible, vertex, f"What contradicts {vertex.name}?", limit, find, is_end, bounds)
 
 
@@ -89,7 +87,7 @@ def bridges(reader: Reader, visible: Visible, tag: str, limit: int) -> Walk:
     """Walk over every edge with a tag, such as `solution`, the strongest first: a path of one hop each."""
     edges: list[Edge] = []
     after: str | None = None
-    while page := reader.select(Edge, {"tags": tag}, after=after, limit=_EDGES_A_PAGE):
+    while page := reader.select(Edge, {"tags": tag}, after=after, limit=2_000):
         edges += filter(visible.says, page)
         after = page[-1].id
     edges.sort(key=lambda edge: (-edge.weight, edge.id))

@@ -28,10 +28,8 @@ LEGEND = (
 )
 _TEXT_CHARS = (320, 120)
 """Characters of a vertex's text; the lesser where the first is too much for the budget."""
-_SENTENCE_CHARS = 1_000
 _MATCHES_FIRST = 3
 """Hits that are shown before any path."""
-_DETAIL_CHARS = 160
 _MOST_NAMED = 12
 _ENDING_TOKENS = 40
 """Kept free for the last line, which says what was left out."""
@@ -166,7 +164,7 @@ class _Page:
 
     def _hop_lines(self, at: Vertex, hop: Hop, chars: int, is_repeat: bool) -> Iterable[str]:
         arrow = f"{'*' if hop.edge.id in self._matched else ' '} {'→' if hop.forward else '←'}"
-        sentence = clip(plain_line(hop.edge.text or hop.edge.evidence), _SENTENCE_CHARS)
+        sentence = clip(plain_line(hop.edge.text or hop.edge.evidence), 1_000)
         # That it relates the two says no more than that it is there.
         kind = "" if hop.edge.kind is EdgeKind.RELATES and sentence else f"{hop.edge.kind.value}, "
         strength = f"{kind}{hop.edge.weight:.2f}"
@@ -186,7 +184,7 @@ class _Page:
             return [f"{self._name(vertex)} (above)"]
         detail, text = _detail(vertex.record), _text(vertex.record)
         if vertex.trusted:
-            about = f" {clip(plain_line(detail), _DETAIL_CHARS)}" if detail else ""
+            about = f" {clip(plain_line(detail), 160)}" if detail else ""
             return [f"{self._name(vertex)} {vertex.label}{about}: {clip(plain_line(text), chars)}"]
         body = "\n".join(clip(plain_line(part), chars) for part in (detail, text) if part)
         return [f"{self._name(vertex)} {vertex.label}", envelope(body, vertex.record.origin)]

@@ -23,8 +23,6 @@ _MOST_EDGES = 4 * MOST_NEIGHBOURS
 """Looked at in a step, shared out among the vertices that it starts from: some lead to what may not be shown."""
 _FEWEST_EDGES = 64
 """Looked at of each vertex, however many there are."""
-_EDGES_PER_PAGE = 500
-_NODE_CHARS = 80
 DIRECTIONS = ("out", "in", "both")
 
 
@@ -55,7 +53,7 @@ def title_of(record: Memory | Node) -> str:
     if isinstance(record, Memory):
         return record.title
     name = "" if record.name == record.id else f"{record.name} "
-    return f"{name}{record.label.value}: {record.text[:_NODE_CHARS]}"
+    return f"{name}{record.label.value}: {record.text[:80]}"
 
 
 def neighbours(
@@ -198,4 +196,4 @@ def edges(
 
 
 def _page(reader: Reader, where: Mapping[str, object], before: str | None) -> list[Edge]:
-    return reader.select(Edge, where, newest_first=True, after=before, limit=_EDGES_PER_PAGE)
+    return reader.select(Edge, where, newest_first=True, after=before, limit=500)

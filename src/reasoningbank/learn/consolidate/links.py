@@ -56,7 +56,6 @@ DISCOVERY = Discovery()
 OFFLINE = "offline"
 """The name of the distiller that has no model."""
 _NAMED = 5
-_QUOTED_CHARS = 200
 
 _CUES: tuple[tuple[EdgeKind, bool, re.Pattern[str], str], ...] = tuple(
     (kind, forward, re.compile(rf"\b(?:{cue})\s+(?P<named>[^.;\n]{{4,200}})", re.IGNORECASE), sentence)
@@ -139,7 +138,7 @@ def _cues(member: Member, how: Discovery) -> Iterator[tuple[EdgeKind, bool, str,
     for kind, forward, cue, sentence in _CUES:
         for match in cue.finditer(text):
             subject = " ".join(match["named"].split()[: how.cue_words])
-            quote = " ".join(match.group().split())[:_QUOTED_CHARS]
+            quote = " ".join(match.group().split())[:200]
             yield kind, forward, quote, terms_of(subject), sentence
 
 

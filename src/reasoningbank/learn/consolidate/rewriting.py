@@ -21,8 +21,6 @@ from reasoningbank.ports import LLM
 
 MOST_REWRITTEN = 50
 """In one run; the rest keep the words that they have."""
-MOST_NOTES = 5
-NOTE_TOKENS = 600
 ANSWER_TOKENS = 800
 
 
@@ -39,7 +37,8 @@ def rewritten(
         if worth_it and budget > 0:
             budget -= 1
             try:
-                text = _text(notes[:MOST_NOTES], llm, scrub)
+                # A model is shown five notes at most.
+                text = _text(notes[:5], llm, scrub)
             except LLMError:
                 # Out of budget, unreachable or unwilling: nobody waits for it, and nothing is lost without it.
                 budget = 0
@@ -49,7 +48,7 @@ def rewritten(
 
 def _text(notes: Sequence[Memory], llm: LLM, scrub: Callable[[str], str]) -> Rewritten | None:
     texts = [scrub(f"{note.title}\n{note.description}\n{note.content}") for note in notes]
-    fences = [fence(cut_middle(text, NOTE_TOKENS), f"note {number}") for number, text in enumerate(texts, 1)]
+    fences = [fence(cut_middle(text, 600), f"note {number}") for number, text in enumerate(texts, 1)]
     outcome = notes[0].outcome
     messages = [
         Message(role="system", text=prompt("merge").text),

@@ -35,9 +35,6 @@ HALF_LIFE_DAYS = 180.0
 FEWEST_TASKS = 3
 MOST_PER_TASK = 20
 """A task that used more says little about any two of them."""
-MOST_OF_A_KIND = 20
-MOST_TASKS = 5_000
-"""The latest that are looked at."""
 MANY_TASKS = 12.0
 """From here on more tasks make a link no stronger."""
 NAMED_TASKS = 5
@@ -130,7 +127,8 @@ def read_task_facts(reader: Reader, members: Sequence[Member]) -> TaskFacts:
                 latest[signal.trajectory_id] = max(signal.at, latest.get(signal.trajectory_id, signal.at))
                 if signal.used:
                     used[signal.trajectory_id].add(member.id)
-    ids = sorted(latest, key=lambda task: (-latest[task], task))[:MOST_TASKS]
+    # Only the latest are looked at.
+    ids = sorted(latest, key=lambda task: (-latest[task], task))[:5_000]
     sessions = reader.get(Trajectory, ids) if ids else {}
     task_ids = [task for task in sessions if 2 <= len(used[task]) <= MOST_PER_TASK]
     shown_at = {task: {i: exposure.first_at for i, exposure in reader.shown_in(task).items()} for task in task_ids}
@@ -293,7 +291,7 @@ class Uses:
         pairs = {pair for pair, times in counts.items() if times >= FEWEST_TASKS}
         for names in self._of_kind.values():
             uses = Counter(row for name in names for row in self._tasks[name].used)
-            often = [row for row, times in uses.most_common(MOST_OF_A_KIND) if times >= FEWEST_TASKS]
+            often = [row for row, times in uses.most_common(20) if times >= FEWEST_TASKS]
             pairs.update(combinations(sorted(often), 2))
         return pairs
 

@@ -24,8 +24,6 @@ from reasoningbank.ports import Store
 
 MOST_NODES = 20_000
 """Number of the newest nodes that are read when a view begins."""
-MOST_VIEWS = 8
-"""Tenants whose views are kept at a time."""
 MOST_HOLDERS = 12
 """A name that more conversations have is not rare any more: they touch only by chance."""
 MOST_BRIDGES = 3
@@ -62,7 +60,8 @@ def view_of(context: BankContext) -> EarlierConversations:
     mine = (os.getpid(), context.tenant)
     view = views.setdefault(mine, EarlierConversations())
     views.move_to_end(mine)
-    while len(views) > MOST_VIEWS:
+    # The views of eight tenants are kept at a time.
+    while len(views) > 8:
         views.popitem(last=False)
     return view
 

@@ -47,7 +47,6 @@ from reasoningbank.learn.offline.words import clip_line
 LONGEST_TEXT_CHARS = 8_000
 LONGEST_OUTPUT_WITH_EVENTS_CHARS = 4_000
 _MOST_EVIDENCE = 3
-_MOST_UNSOLVED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +237,8 @@ class _Pen:
 
     def _solve(self, step: _Act) -> None:
         if step.action.status == FAILED:
-            self._unsolved = [*self._unsolved[1 - _MOST_UNSOLVED :], step]
+            # The last ten alone can still be solved.
+            self._unsolved = [*self._unsolved[-9:], step]
             return
         for attempt in [attempt for attempt in self._unsolved if _is_same_attempt(attempt, step)]:
             with_what = f" with {attempt.action.error}" if attempt.action.error else ""

@@ -11,9 +11,6 @@ from reasoningbank.learn.graph.events import DatedEvent, events_in, source_type_
 from reasoningbank.learn.graph.turns import Happened
 from reasoningbank.learn.offline.words import clip_line
 
-_LONGEST_WINDOW_DAYS = 100
-"""Longest time that says something: what falls into the same year falls there by chance."""
-
 
 class DrawnEvents:
     def __init__(self, sketch: Sketch, days: KnownDays) -> None:
@@ -42,7 +39,8 @@ class DrawnEvents:
     def note_times(self, ref: str, text: str) -> None:
         """The times that a request or an answer speaks of."""
         for window in windows_in(text, self._known):
-            if (window.last - window.first).days <= _LONGEST_WINDOW_DAYS:
+            # What falls into the same longer time, such as a year, falls there by chance.
+            if (window.last - window.first).days <= 100:
                 self._times.append((ref, window))
                 for event_ref, event in self._events:
                     self._overlap(event_ref, event, ref, window)

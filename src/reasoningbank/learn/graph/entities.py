@@ -24,7 +24,6 @@ _CODE = pattern(r"[A-Z0-9]*[A-Z][A-Z0-9]*(?<=[A-Z0-9]{6})")
 _FILE_NAME = pattern(r"\.[A-Za-z]\w{0,4}$")
 _LETTERS = pattern(r"[A-Za-z]")
 _DIGITS = pattern(r"\d")
-_FEWEST_DIGITS_OF_AN_ID = 3
 MOST_ENTITIES = 24
 
 
@@ -43,7 +42,7 @@ def entities_in(text: str) -> dict[str, bool]:
         if _LONG_NUMBER.fullmatch(token) or (digits > 1 and _CODE.fullmatch(token)):
             names[token] = True
         elif _LETTERS.search(token) and not _COMMON.fullmatch(token):
-            if digits >= _FEWEST_DIGITS_OF_AN_ID or "@" in token:
+            if digits >= 3 or "@" in token:
                 names[token] = True
             elif re.match(r"[A-Z]{2,}-?\d", token):
                 names[token] = False

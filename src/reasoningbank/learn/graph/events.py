@@ -16,8 +16,6 @@ from reasoningbank.learn.graph.word_tables import WordTable, any_word, first_nam
 
 LONGEST_EVENT_CHARS = 400
 CALENDAR = "Calendar"
-_LONGEST_MEETING_DAYS = 14
-"""The Q3 review is the name of a meeting, and not one that takes a quarter."""
 _SORTS: WordTable = (
     (
         "System Incident",
@@ -85,7 +83,6 @@ _DENIES = pattern(
 _CLAUSE_ENDS = pattern(
     r"[;:]\s|,\s(?!(?:19|20)\d\d)|\s[–—-]\s|\b(?:and|but|because|which|while|when|although|though|so)\b", re.IGNORECASE
 )
-_ENDS_OF_A_SPAN = 2
 _SPANS = pattern(
     r"\bfrom\b.*\b(?:to|until|till|through)\b|\bbetween\b.*\band\b"
     r"|\b(?:began|begins|started|starts|opened|opens)\b.*\b(?:ended|ends|stopped|stops|closed|closes|until|lasted)\b",
@@ -114,7 +111,8 @@ def events_in(text: str, days: KnownDays) -> Iterator[DatedEvent]:
             sentence, [candidate for candidate in windows_in(sentence, days) if candidate.text in statement]
         )
         sort = source_type_of(statement) if window else ""
-        if window and sort and not (sort == CALENDAR and (window.last - window.first).days > _LONGEST_MEETING_DAYS):
+        # The Q3 review is the name of a meeting, and not one that takes a quarter.
+        if window and sort and not (sort == CALENDAR and (window.last - window.first).days > 14):
             # The halves that tell of what happened; all of the sentence where they cannot be told apart.
             halves = [half.strip() for half in sentence.split(";")]
             text = "; ".join(half for half in halves if not _DENIES.search(half)) or sentence
@@ -126,7 +124,7 @@ def _time_of(sentence: str, windows: Sequence[DayWindow]) -> DayWindow | None:
     days = [
         window for window in windows if not any(window is not other and window.contains(other) for other in windows)
     ]
-    if len(days) == _ENDS_OF_A_SPAN and days[0].last < days[1].first and _SPANS.search(sentence):
+    if len(days) == 2 and days[0].last < days[1].first and _SPANS.search(sentence):
         return DayWindow(first=days[0].first, last=days[1].last, text=f"{days[0].text} to {days[1].text}")
     return min(windows, key=lambda window: window.last - window.first, default=None)
 

@@ -24,8 +24,6 @@ from reasoningbank.learn.ingest.sniff import transcript_in
 from reasoningbank.learn.sessions import whole
 from reasoningbank.ports import LLM
 
-IN_ONE_TRANSACTION = 25
-
 
 def ingest_many(
     context: BankContext,
@@ -113,7 +111,8 @@ def _ingest(
     view = view_of(context)
     results: list[IngestedConversation] = []
     rest = iter(conversations)
-    while batch := list(islice(rest, IN_ONE_TRANSACTION)):
+    # One transaction keeps 25 conversations at most.
+    while batch := list(islice(rest, 25)):
         conv_ids = [source.conv_id for _, source in batch]
         if len(set(conv_ids)) < len(conv_ids):
             raise InvalidInput("Two conversations of one call have the same conv_id: give each its own.")

@@ -30,8 +30,6 @@ from reasoningbank.ports import LLM, Writer
 RULES = "rules"
 BY_MODEL = "by_model"
 """The tag of what was drawn by a model: the next time it is looked at whether there is more, not drawn anew."""
-_STEP_S = 1e-6
-"""Between two nodes of a conversation, so that they are listed in the order in which they came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,7 +253,8 @@ def _records(
     ids = _free_ids(context, drawing, place, str(source.namespace))
     ids |= {draft.ref: there.id for draft in drawing.nodes if (there := _same_node(draft, ids[draft.ref], before))}
     nodes = [
-        valid_node(_node(context, draft, ids[draft.ref], source, now + number * _STEP_S, tag))
+        # A microsecond apart, so that they are listed in the order in which they came.
+        valid_node(_node(context, draft, ids[draft.ref], source, now + number * 1e-6, tag))
         for number, draft in enumerate(drawing.nodes)
     ]
     origins = {node.id: node.origin for node in nodes}

@@ -25,7 +25,6 @@ ANSWER_TOKENS = 6_000
 MOST_TOKENS = 24_000
 """Longest conversation that is shown whole."""
 MESSAGE_TOKENS = 800
-RESULT_TOKENS = 200
 SPINE = {NodeLabel.USER_REQUEST: "R", NodeLabel.AGENT_ACTION: "A"}
 
 
@@ -90,7 +89,7 @@ def _line(number: int, turn: Turn) -> str:
     if isinstance(turn, Said):
         return f"[{number}] {'agent' if turn.role == AGENT else 'user'}: {cut_middle(turn.text, MESSAGE_TOKENS)}"
     if isinstance(turn, Done):
-        result = cut_middle(turn.result, RESULT_TOKENS)
+        result = cut_middle(turn.result, 200)
         return f"[{number}] agent did: {cut_middle(turn.action, MESSAGE_TOKENS)}\n    returned: {result}"
     return (
         f"[{number}] event: {turn.text} ({turn.start_date} to {turn.end_date or turn.start_date}, {turn.source_type})"

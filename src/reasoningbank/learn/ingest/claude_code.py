@@ -29,7 +29,6 @@ from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 AGENT = "claude-code"
 _QUIET_TOOLS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite")
 """Tools that return text that was asked for; an error in it is not theirs."""
-_INTERRUPTED = "[Request interrupted"
 _PASSED_OVER = ("isSidechain", "isMeta", "isCompactSummary", "isVirtual", "isVisibleInTranscriptOnly", "wakeupSource")
 _BY_PERSONS = {
     "promptSource": ("typed", "queued", "suggestion_accepted", "sdk"),
@@ -115,7 +114,7 @@ def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str)
     for turn in turns:
         content = turn["message"].get("content")
         message = "" if is_by_program(turn) else plain(content)
-        interruptions += turn["type"] == "user" and injected_out(message).startswith(_INTERRUPTED)
+        interruptions += turn["type"] == "user" and injected_out(message).startswith("[Request interrupted")
         text = words_of(turn["type"], message)
         if text:
             messages.append({"role": turn["type"], "content": text})

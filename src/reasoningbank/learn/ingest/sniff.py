@@ -47,7 +47,6 @@ TABLE: tuple[TranscriptFormat, ...] = (
     plain.FORMAT,
 )
 FORMATS = tuple(reader.name for reader in TABLE)
-_VALUES_TRIED = 50
 _HOLD_MESSAGES = ("messages", "conversation", "history", "events", "turns")
 
 
@@ -69,7 +68,7 @@ def reader_named(name: str) -> TranscriptFormat:
 
 
 def _reader_for(path: Path, values: Iterable[Any]) -> TranscriptFormat:
-    sample = list(islice(values, _VALUES_TRIED))
+    sample = list(islice(values, 50))
     for reader in TABLE:
         if any(map(reader.knows, sample)):
             return reader

@@ -19,11 +19,10 @@ from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 _STEPS = ("trajectory", "steps", "history", "traj", "turns")
 _SEEN = ("observation", "result", "output", "obs")
 _ASKED = ("problem_statement", "task", "question", "query", "goal", "instruction", "intent", "issue")
-_LEAST_STEPS = 1
 
 
 def is_trajectory(value: object) -> bool:
-    return len(_steps(value)) >= _LEAST_STEPS
+    return bool(_steps(value))
 
 
 def _steps(value: object) -> list[Mapping[str, Any]]:

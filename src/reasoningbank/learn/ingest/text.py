@@ -46,7 +46,6 @@ _REFUSED = pattern(
     r"\s*(?:Tool execution blocked|Denied by preToolUse hook|\w+(?: call)? blocked by PreToolUse hook"
     r"|(?:Hook )?PreToolUse:\S+ (?:hook )?(?:error|denied))\b"
 )
-_LONGEST_PREFIX_CHARS = 80
 _PRIVATE = pattern(r"<private\b[^>]*>(.*?)(?:</private\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
@@ -136,7 +135,8 @@ def is_refusal(text: str) -> bool:
     """True if a result only says why a hook, ours or another, held the call back: it was never made."""
     if _REFUSED.match(text) is not None:
         return True
-    return HELD_BACK in text and len(injected_out(text)) <= _LONGEST_PREFIX_CHARS
+    # With no more than a short prefix beside the words of the hook.
+    return HELD_BACK in text and len(injected_out(text)) <= 80
 
 
 def words_of(role: str, text: str) -> str:
