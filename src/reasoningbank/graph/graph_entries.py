@@ -63,14 +63,14 @@ def teaching(edges: Iterable[Edge], names: Mapping[str, str]) -> dict[str, list[
 
 def walk_subgraph(walk: Walk) -> Subgraph:
     """Everything on the paths of a walk, and the seeds beside them, each once."""
-    return _united([hit.vertex for hit in walk.seeds if hit.vertex is not None], walk.paths)
+    return _union_of([hit.vertex for hit in walk.seeds if hit.vertex is not None], walk.paths)
 
 
 def paths_subgraph(paths: Iterable[GraphPath]) -> Subgraph:
-    return _united([], paths)
+    return _union_of([], paths)
 
 
-def _united(seeds: Iterable[Vertex], paths: Iterable[GraphPath]) -> Subgraph:
+def _union_of(seeds: Iterable[Vertex], paths: Iterable[GraphPath]) -> Subgraph:
     vertices = {vertex.id: vertex for vertex in seeds}
     edges: dict[str, Edge] = {}
     for path in paths:

@@ -19,7 +19,7 @@ _NEAREST_STEPS, _FURTHEST_STEPS = 2, 6
 
 def newest_part(context: BankContext, limit: int, namespace: str | None = None) -> Subgraph:
     """The vertices that the newest edges join, then the newest nodes, as many as there is room for."""
-    most, where = _checked(limit), namespace or context.namespace
+    most, where = _check_limit(limit), namespace or context.namespace
     with context.read_for_output() as reader:
         edges = reader.select(Edge, {}, newest_first=True, limit=most)
         ends = list(dict.fromkeys(end for edge in edges for end in (edge.source_id, edge.target_id)))
@@ -35,7 +35,7 @@ def newest_part(context: BankContext, limit: int, namespace: str | None = None) 
 
 def part_around(context: BankContext, reference: str, limit: int, namespace: str | None = None) -> Subgraph:
     """A vertex with its strongest neighbours, and theirs; further on where they are few."""
-    most = _checked(limit)
+    most = _check_limit(limit)
     with context.read_for_output() as reader:
         middle = find_record(context, reader, reference, namespace)
         ids = {middle.id: None}
@@ -65,7 +65,7 @@ def _subgraph(reader: Reader, vertices: Iterable[Vertex]) -> Subgraph:
     return Subgraph(vertices=vertices, edges=tuple(sorted(within, key=lambda edge: (edge.created_at, edge.id))))
 
 
-def _checked(limit: int) -> int:
+def _check_limit(limit: int) -> int:
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_VERTICES:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST_VERTICES:,}, not {limit!r}.")
     return limit

@@ -108,7 +108,7 @@ class _Block:
     """Lines that are shown together, with the vertices and edges that they tell."""
 
     lines: tuple[str, ...]
-    told: frozenset[str]
+    ids: frozenset[str]
 
 
 class _Page:
@@ -132,12 +132,12 @@ class _Page:
         if vertex.id in self._told:
             return True
         return any(
-            self._add(_Block(lines=tuple(self._vertex_lines(vertex, chars)), told=frozenset({vertex.id})))
+            self._add(_Block(lines=tuple(self._vertex_lines(vertex, chars)), ids=frozenset({vertex.id})))
             for chars in _TEXT_CHARS
         )
 
     def _add(self, block: _Block) -> bool:
-        if block.told <= self._told:
+        if block.ids <= self._told:
             return True
         text = "\n".join(block.lines)
         cost = count_tokens(text) + 1
@@ -145,7 +145,7 @@ class _Page:
             return False
         self._room -= cost
         self._blocks.append(text)
-        self._told |= block.told
+        self._told |= block.ids
         return True
 
     def _path_block(self, path: GraphPath, chars: int) -> _Block:
@@ -160,7 +160,7 @@ class _Page:
             lines += self._hop_lines(at, hop, chars, hop.vertex.id in ids)
             ids |= {hop.vertex.id, hop.edge.id}
             at = hop.vertex
-        return _Block(lines=tuple(lines), told=frozenset(ids))
+        return _Block(lines=tuple(lines), ids=frozenset(ids))
 
     def _hop_lines(self, at: Vertex, hop: Hop, chars: int, is_repeat: bool) -> Iterable[str]:
         arrow = f"{'*' if hop.edge.id in self._matched else ' '} {'→' if hop.forward else '←'}"

@@ -98,7 +98,7 @@ def _claim(text: str, *, is_failure: bool) -> Iterator[Claim]:
     for place, word in enumerate(words):
         number = word.rstrip(".,") if _NUMBER.fullmatch(word) else vocabulary.NUMERALS.get(word)
         if number is not None:
-            numbers.append((number, _counted(words, place)))
+            numbers.append((number, _subject_of_number(words, place)))
         elif word in ("before", "after") and terms and terms[-1] not in vocabulary.SPANS:
             split, is_swapped = len(terms), word == "after"
         elif _advises_against(words, place):
@@ -106,7 +106,7 @@ def _claim(text: str, *, is_failure: bool) -> Iterator[Claim]:
         elif word in vocabulary.DENIALS:
             flips += 1
         else:
-            name, is_opposite = _named(tokens[place])
+            name, is_opposite = _name_of(tokens[place])
             terms += [name] if name else []
             if is_opposite:
                 opposites ^= {name}
@@ -126,7 +126,7 @@ def _claim(text: str, *, is_failure: bool) -> Iterator[Claim]:
 
 def _leading_verb(tokens: Sequence[str]) -> str:
     for token in tokens:
-        name, _ = _named(token)
+        name, _ = _name_of(token)
         if name:
             return name if stem(token.casefold()) in vocabulary.IMPERATIVES else ""
     return ""
@@ -141,11 +141,11 @@ def _advises_against(words: Sequence[str], place: int) -> bool:
 
 
 @lru_cache(maxsize=1 << 15)
-def _named(token: str) -> tuple[str, bool]:
+def _name_of(token: str) -> tuple[str, bool]:
     """The name under which a word is compared, and whether it is the turned one of a pair of opposites."""
     if is_literal(token):
         bare = token.strip("-").casefold()
-        return (bare, False) if not bare.isalpha() else _named(bare)
+        return (bare, False) if not bare.isalpha() else _name_of(bare)
     if _UNDONE.fullmatch(token.casefold()) is not None:
         return vocabulary.base(token.casefold().removeprefix("un")), True
     root = vocabulary.base(token.casefold())
@@ -156,7 +156,7 @@ def _named(token: str) -> tuple[str, bool]:
     return vocabulary.SAME.get(root, root), False
 
 
-def _counted(words: Sequence[str], place: int) -> str:
+def _subject_of_number(words: Sequence[str], place: int) -> str:
     """The word for what a number counts, or the setting whose value it is; "" for one that is a name, as in error
     404.
     """

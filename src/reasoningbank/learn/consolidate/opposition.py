@@ -32,10 +32,10 @@ def opposed(claims: Sequence[Claim], other_claims: Sequence[Claim]) -> Contradic
     for claim in claims:
         for other in other_claims:
             contradiction = (
-                _turned(claim, other)
+                _opposite_advice(claim, other)
                 or _other_value(claim, other)
                 or _other_choice(claim, other)
-                or _reversed(claim, other)
+                or _opposite_order(claim, other)
             )
             if contradiction is not None:
                 return contradiction
@@ -64,7 +64,7 @@ def marks_of(claim: Claim) -> Iterator[str]:
     yield from (f"choice {vocabulary.CHOICES[word]}" for word in words if word in vocabulary.CHOICES)
 
 
-def _turned(claim: Claim, other: Claim) -> Contradiction | None:
+def _opposite_advice(claim: Claim, other: Claim) -> Contradiction | None:
     if _is_denied(claim, other) == _is_denied(other, claim) or not _same_numbers(claim, other):
         return None
     prohibition, advice = (claim, other) if _is_denied(claim, other) else (other, claim)
@@ -113,7 +113,7 @@ def _other_choice(claim: Claim, other: Claim) -> Contradiction | None:
     return Contradiction(kind="choice", why=f"of {mine} and {theirs} only one can be chosen for the same purpose")
 
 
-def _reversed(claim: Claim, other: Claim) -> Contradiction | None:
+def _opposite_order(claim: Claim, other: Claim) -> Contradiction | None:
     mine, theirs = _differences(claim, other)
     if claim.denied or other.denied or (mine and theirs) or not _is_reversed(claim, other):
         return None

@@ -83,32 +83,32 @@ def said_ok(text: str) -> bool | None:
 
 def calls_in(text: str) -> list[InlineCall]:
     """Calls in the order in which they stand, all of the first form that there is."""
-    for form in (_tagged, _functions, _executed, _acted, _bare, _shell_blocks):
+    for form in (_tag_calls, _function_calls, _execute_calls, _react_calls, _bare_calls, _shell_blocks):
         calls = list(form(text))
         if calls:
             return calls
     return []
 
 
-def _tagged(text: str) -> Iterator[InlineCall]:
+def _tag_calls(text: str) -> Iterator[InlineCall]:
     for match in _TAGGED.finditer(text):
         call = _json_call(match[2])
         if call is not None:
             yield call
 
 
-def _functions(text: str) -> Iterator[InlineCall]:
+def _function_calls(text: str) -> Iterator[InlineCall]:
     for match in _FUNCTION.finditer(text):
         arguments: object = dict(_PARAMETER.findall(match[2])) or match[2].strip()
         yield InlineCall(tool=match[1], action=action_of(match[1], arguments))
 
 
-def _executed(text: str) -> Iterator[InlineCall]:
+def _execute_calls(text: str) -> Iterator[InlineCall]:
     for match in _EXECUTE.finditer(text):
         yield InlineCall(tool=match[1], action=match[2])
 
 
-def _acted(text: str) -> Iterator[InlineCall]:
+def _react_calls(text: str) -> Iterator[InlineCall]:
     """ReAct's actions, each with its input where that stands apart."""
     inputs = _INPUT.findall(text)
     actions = [match for match in _ACTION.findall(text) if match.strip()]
@@ -127,7 +127,7 @@ def action_as_written(action: str) -> InlineCall:
     return InlineCall(tool=match[1] if match else "act", action=action)
 
 
-def _bare(text: str) -> Iterator[InlineCall]:
+def _bare_calls(text: str) -> Iterator[InlineCall]:
     """A text that is nothing but a call."""
     inner = _without_fence(text)
     value = parse_json(inner) if inner[:1] == "{" else None

@@ -53,12 +53,12 @@ def events_of(span: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def messages_of(span: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Messages that were sent to the model and its answers, from the newest convention that the span keeps."""
     attributes = attributes_of(span)
-    messages = [*_said(attributes, _WHOLE, "user"), *_said(attributes, _REPLY, "assistant")]
-    return messages or list(_told_by_events(span)) or list(_numbered(attributes))
+    messages = [*_attribute_messages(attributes, _WHOLE, "user"), *_attribute_messages(attributes, _REPLY, "assistant")]
+    return messages or list(_event_messages(span)) or list(_indexed_messages(attributes))
 
 
-def _said(attributes: Mapping[str, Any], names: Sequence[str], role: str) -> list[dict[str, Any]]:
-    content = next((_parsed(attributes[name]) for name in names if attributes.get(name)), None)
+def _attribute_messages(attributes: Mapping[str, Any], names: Sequence[str], role: str) -> list[dict[str, Any]]:
+    content = next((_parse(attributes[name]) for name in names if attributes.get(name)), None)
     if isinstance(content, str):
         return [{"role": role, "content": content}]
     entries = content if isinstance(content, list) else [content]
@@ -70,7 +70,7 @@ def _chat_messages(entry: Mapping[str, Any], role: str) -> Iterator[dict[str, An
     who = str(entry.get("role") or role)
     parts = entry.get("parts")
     if not isinstance(parts, list):
-        yield {**entry, "role": who, "tool_calls": _parsed(entry.get("tool_calls"))}
+        yield {**entry, "role": who, "tool_calls": _parse(entry.get("tool_calls"))}
         return
     for part in parts:
         if not isinstance(part, Mapping):
@@ -85,22 +85,22 @@ def _chat_messages(entry: Mapping[str, Any], role: str) -> Iterator[dict[str, An
             yield {"role": who, "content": _text(part.get("content"))}
 
 
-def _told_by_events(span: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _event_messages(span: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for event in events_of(span):
         name = str(event.get("name", ""))
-        details = {key: _parsed(value) for key, value in attributes_of(event).items()}
+        details = {key: _parse(value) for key, value in attributes_of(event).items()}
         body = event.get("body")
         details.update(body if isinstance(body, Mapping) else {})
         if name in ("gen_ai.content.prompt", "gen_ai.content.completion", "gen_ai.client.inference.operation.details"):
-            yield from _said(details, _WHOLE, "user")
-            yield from _said(details, _REPLY, "assistant")
+            yield from _attribute_messages(details, _WHOLE, "user")
+            yield from _attribute_messages(details, _REPLY, "assistant")
         elif name in _EVENTS:
             inner = details.get("message")
             fields = {**details, **inner} if isinstance(inner, Mapping) else {"content": inner, **details}
             yield {**fields, "role": _EVENTS[name], "content": _text(fields.get("content"))}
 
 
-def _numbered(attributes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _indexed_messages(attributes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """`gen_ai.prompt.0.role` and its like, as messages."""
     for prefix in _NUMBERED:
         tree: dict[str, Any] = {}
@@ -112,7 +112,7 @@ def _numbered(attributes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 calls = entry.get("tool_calls")
                 yield {
                     "role": entry.get("role") or ("user" if prefix == _NUMBERED[0] else "assistant"),
-                    "content": _text(_parsed(entry.get("content"))),
+                    "content": _text(_parse(entry.get("content"))),
                     "tool_call_id": entry.get("tool_call_id"),
                     "tool_calls": _in_order(calls) if isinstance(calls, Mapping) else None,
                 }
@@ -145,7 +145,7 @@ def tool_messages(spans: Sequence[Mapping[str, Any]], messages: Sequence[Mapping
         if not has_calls:
             call = {"id": call_id, "name": attributes.get("gen_ai.tool.name"), "arguments": arguments}
             extra.append({"role": "assistant", "content": None, "tool_calls": [call]})
-        result = _text(_parsed(attributes.get("gen_ai.tool.call.result", attributes.get("tool_response", ""))))
+        result = _text(_parse(attributes.get("gen_ai.tool.call.result", attributes.get("tool_response", ""))))
         status = span.get("status")
         code = status.get("code", status.get("status_code")) if isinstance(status, Mapping) else status
         has_failed = code in (2, "2", "ERROR", "STATUS_CODE_ERROR", "Error") or bool(attributes.get("error.type"))
@@ -153,7 +153,7 @@ def tool_messages(spans: Sequence[Mapping[str, Any]], messages: Sequence[Mapping
     return extra
 
 
-def _parsed(value: object) -> Any:
+def _parse(value: object) -> Any:
     """Structured values are often kept as text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         inner = parse_json(value)

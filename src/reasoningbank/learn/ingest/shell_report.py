@@ -30,10 +30,10 @@ def shell_report(text: str) -> tuple[str, int | None]:
         if match is not None:
             return (report[: match.start()] + report[match.end() :]).strip(), int(match[1])
     head = _BEFORE.match(report)
-    return _listed(report[head.end() :]) if head is not None else (report.strip(), None)
+    return _parse_list(report[head.end() :]) if head is not None else (report.strip(), None)
 
 
-def _listed(text: str) -> tuple[str, int | None]:
+def _parse_list(text: str) -> tuple[str, int | None]:
     """The output without the lines about the process at its end, and the exit code."""
     lines = text.rstrip().splitlines()
     fields: dict[str, str] = {}

@@ -41,7 +41,7 @@ def trajectories_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
     for value in filter(is_trajectory, values):
         info = value["info"] if isinstance(value.get("info"), Mapping) else {}
         talk = Conversation()
-        talk.say("user", _asked(value))
+        talk.say("user", _request_in(value))
         for step in _steps(value):
             _take(step, talk)
         if isinstance(info.get("submission"), str):
@@ -69,7 +69,7 @@ def _take(step: Mapping[str, Any], talk: Conversation) -> None:
     talk.result(text, ok=said_ok(text))
 
 
-def _asked(value: Mapping[str, Any]) -> str:
+def _request_in(value: Mapping[str, Any]) -> str:
     places = [value, value.get("environment"), value.get("instance"), parse_json(str(value.get("replay_config") or ""))]
     for place in places:
         for name in _ASKED if isinstance(place, Mapping) else ():
