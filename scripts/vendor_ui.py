@@ -1,9 +1,9 @@
 """Fetch the page's libraries from the npm registry: python scripts/vendor_ui.py [--check | --axe].
 
 Each package is pinned to a version and to the hash of its archive; of each only the files that the page loads are kept,
-beside its licence, in `reasoningbank_server/ui/static/vendor`. What is no ES module yet becomes one by a line before and
-a line behind it; nothing else is changed. `--check` compares what is kept with what the archives give and changes nothing. `--axe`
-fetches what the tests ask about accessibility, into `build`, which is not kept.
+beside its licence, in `reasoningbank_server/ui/static/vendor`. What is no ES module yet becomes one by a line before
+and a line behind it; nothing else is changed. `--check` compares what is kept with what the archives give and changes
+nothing. `--axe` fetches what the tests ask about accessibility, into `build`, which is not kept.
 """
 
 from __future__ import annotations

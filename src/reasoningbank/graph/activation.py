@@ -20,7 +20,7 @@ from reasoningbank.ports import Tie
 FindTies = Callable[[Sequence[str]], Mapping[str, Sequence[Tie]]]
 """The strongest ties of each vertex; how many there are is its degree, as far as it is counted."""
 FindVisible = Callable[[Sequence[str]], Collection[str]]
-"""Those of these vertices that may be visited."""
+"""Returns those of the given vertices that may be visited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Bounds:
 
 DEFAULT_BOUNDS = Bounds()
 NO_VERTEX = 0.5
-"""What a way between two seeds counts for its last step: it brings an edge to light, and no vertex."""
+"""Factor for the last step of a way between two seeds: it brings an edge to light, and no vertex."""
 
 
 class Reached(NamedTuple):
@@ -50,13 +50,13 @@ class Reached(NamedTuple):
     """The vertex before it; "" for a seed."""
     tie: Tie | None
     ways: int = 1
-    """By how many ties it was reached at once."""
+    """Number of ties by which it was reached at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
     reached: Mapping[str, Reached]
-    """By id, in the order in which they were reached."""
+    """Reached vertices by id, in the order in which they were reached."""
     met: Sequence[Reached]
     """Where one seed was reached from another: ends that are not gone on from."""
     cut_off: Mapping[str, int]
@@ -65,49 +65,48 @@ class Spread:
 
 def spread(seeds: Mapping[str, float], find_ties: FindTies, find_visible: FindVisible, bounds: Bounds) -> Spread:
     """Activation from seeds, given how well each matches the question."""
-    reached = {
+    arrivals = {
         seed: Reached(seed, match, seed, 0, "", None)
         for seed, match in sorted(seeds.items(), key=lambda pair: (-pair[1], pair[0]))
     }
     cut_off: Counter[str] = Counter()
-    met: dict[frozenset[str], Reached] = {}
+    meetings: dict[frozenset[str], Reached] = {}
     faintest = bounds.faintest * max(seeds.values(), default=0.0)
-    frontier = list(reached.values())
+    frontier = list(arrivals.values())
     for depth in range(1, bounds.depth + 1):
         if not frontier:
             break
-        ties = {one: strongest_first(found) for one, found in find_ties([one.id for one in frontier]).items()}
+        ties = {near: strongest_first(group) for near, group in find_ties([arrival.id for arrival in frontier]).items()}
         hidden: set[str] = set()
         while True:
-            counted: Counter[str] = Counter()
+            cuts: Counter[str] = Counter()
             offers: list[Reached] = []
-            for one in frontier:
-                _add_offers(offers, one, ties.get(one.id, ()), reached, hidden, bounds.branching, faintest, counted)
-            found = _merge_offers([offer for offer in offers if offer.id not in reached])
-            counted["width"] += max(0, len(found) - bounds.width)
+            for arrival in frontier:
+                _add_offers(
+                    offers, arrival, ties.get(arrival.id, ()), arrivals, hidden, bounds.branching, faintest, cuts
+                )
+            best_offers = _merge_offers([offer for offer in offers if offer.id not in arrivals])
+            cuts["width"] += max(0, len(best_offers) - bounds.width)
             # What may not be visited makes room for the next one.
-            unseen = _hidden_among(found[: bounds.width], find_visible)
+            ids = [offer.id for offer in best_offers[: bounds.width]]
+            unseen = set(ids).difference(find_visible(ids)) if ids else set()
             if not unseen:
                 break
             hidden |= unseen
-        cut_off.update(counted)
+        cut_off.update(cuts)
         for offer in offers:
-            if offer.id in reached and _is_new_meeting(offer, reached, met):
-                met[frozenset((offer.seed, offer.id))] = offer._replace(activation=NO_VERTEX * offer.activation)
-        frontier = found[: bounds.width]
-        reached.update((one.id, one) for one in frontier)
+            if offer.id in arrivals and arrivals[offer.id].seed != offer.seed:
+                meeting = offer._replace(activation=NO_VERTEX * offer.activation)
+                meetings.setdefault(frozenset((offer.seed, offer.id)), meeting)
+        frontier = best_offers[: bounds.width]
+        arrivals.update((arrival.id, arrival) for arrival in frontier)
         if depth == bounds.depth:
             cut_off["depth"] += len(frontier)
-    return Spread(reached, list(met.values()), +cut_off)
-
-
-def _hidden_among(found: Sequence[Reached], find_visible: FindVisible) -> set[str]:
-    ids = [one.id for one in found]
-    return set(ids).difference(find_visible(ids)) if ids else set()
+    return Spread(arrivals, list(meetings.values()), +cut_off)
 
 
 def strongest_first(ties: Sequence[Tie]) -> list[Tie]:
-    """By weight, and among equals by the far end and then by the edge."""
+    """Ties by descending weight, and among equals by the far end and then by the edge."""
     return sorted(sorted(ties, key=_BY_ID), key=_BY_WEIGHT, reverse=True)
 
 
@@ -116,35 +115,35 @@ _BY_ID, _BY_WEIGHT = attrgetter("far", "edge_id"), attrgetter("weight")
 
 def _add_offers(
     offers: list[Reached],
-    one: Reached,
+    near: Reached,
     ties: Sequence[Tie],
-    reached: Mapping[str, Reached],
+    arrivals: Mapping[str, Reached],
     hidden: Collection[str],
     branching: int,
     faintest: float,
-    counted: Counter[str],
+    cuts: Counter[str],
 ) -> None:
-    passed_on = one.activation / sqrt(max(1, len(ties)))
-    followed: set[str] = set()
+    passed_on = near.activation / sqrt(max(1, len(ties)))
+    branches: set[str] = set()
     for place, tie in enumerate(ties):
         far = tie.far
-        if far in followed or far in (one.before, one.id):
+        if far in branches or far in (near.before, near.id):
             continue
         if passed_on * tie.weight < faintest:
-            counted["faint"] += len(ties) - place
+            cuts["faint"] += len(ties) - place
             return
-        if len(followed) == branching:
-            counted["branching"] += len(ties) - place
+        if len(branches) == branching:
+            cuts["branching"] += len(ties) - place
             return
-        known = reached.get(far)
+        earlier = arrivals.get(far)
         if far in hidden:
-            counted["hidden"] += 1
-        elif known is not None and known.depth:
-            counted["seen"] += 1
+            cuts["hidden"] += 1
+        elif earlier is not None and earlier.depth:
+            cuts["seen"] += 1
         else:
-            if known is None:
-                followed.add(far)
-            offers.append(Reached(far, passed_on * tie.weight, one.seed, one.depth + 1, one.id, tie))
+            if earlier is None:
+                branches.add(far)
+            offers.append(Reached(far, passed_on * tie.weight, near.seed, near.depth + 1, near.id, tie))
 
 
 def _merge_offers(offers: Iterable[Reached]) -> list[Reached]:
@@ -152,22 +151,18 @@ def _merge_offers(offers: Iterable[Reached]) -> list[Reached]:
     by_id: dict[str, list[Reached]] = {}
     for offer in offers:
         by_id.setdefault(offer.id, []).append(offer)
-    found = []
+    winners = []
     for same in by_id.values():
         best = min(same, key=_place)
-        left = 1.0
+        remainder = 1.0
         for offer in same:
-            left *= 1.0 - min(1.0, offer.activation)
-        found.append(best if len(same) == 1 else best._replace(activation=1.0 - left, ways=len(same)))
-    return sorted(found, key=_place)
+            remainder *= 1.0 - min(1.0, offer.activation)
+        winners.append(best if len(same) == 1 else best._replace(activation=1.0 - remainder, ways=len(same)))
+    return sorted(winners, key=_place)
 
 
-def _place(one: Reached) -> tuple[float, str, str]:
-    return (-one.activation, one.id, one.tie.edge_id if one.tie else "")
-
-
-def _is_new_meeting(offer: Reached, reached: Mapping[str, Reached], met: Mapping[frozenset[str], Reached]) -> bool:
-    return reached[offer.id].seed != offer.seed and frozenset((offer.seed, offer.id)) not in met
+def _place(arrival: Reached) -> tuple[float, str, str]:
+    return (-arrival.activation, arrival.id, arrival.tie.edge_id if arrival.tie else "")
 
 
 # ---------------------------------------------------------------- paths
@@ -184,45 +179,47 @@ class Trail(NamedTuple):
     """The activation of the steps from there on."""
 
 
-def trails(found: Spread) -> list[Trail]:
+def trails(result: Spread) -> list[Trail]:
     """Ways from the seeds to where activation ended, those that bring most to light first.
 
     Each vertex is first shown by the trail on which most follows it, so that the first few say the most.
     """
     after: dict[str, list[Reached]] = {}
-    for one in (*found.reached.values(), *found.met):
-        if one.tie is not None:
-            after.setdefault(one.before, []).append(one)
+    for arrival in (*result.reached.values(), *result.met):
+        if arrival.tie is not None:
+            after.setdefault(arrival.before, []).append(arrival)
     worth: dict[str, float] = {}
     onward: dict[str, Reached] = {}
-    met = {id(one) for one in found.met}
+    meetings = {id(arrival) for arrival in result.met}
 
-    def whole(one: Reached) -> float:
-        return one.activation + (0.0 if id(one) in met else worth.get(one.id, 0.0))
+    def whole(arrival: Reached) -> float:
+        return arrival.activation + (0.0 if id(arrival) in meetings else worth.get(arrival.id, 0.0))
 
-    for one in sorted(found.reached.values(), key=lambda one: -one.depth):
-        if nexts := after.get(one.id):
-            onward[one.id] = best = min(nexts, key=lambda step: (-whole(step), step.id))
-            worth[one.id] = whole(best)
-    made = []
-    for one in (*found.reached.values(), *found.met):
+    for arrival in sorted(result.reached.values(), key=lambda arrival: -arrival.depth):
+        if nexts := after.get(arrival.id):
+            onward[arrival.id] = best = min(nexts, key=lambda step: (-whole(step), step.id))
+            worth[arrival.id] = whole(best)
+    ways = []
+    for arrival in (*result.reached.values(), *result.met):
         # A trail begins at a seed, and where a better one has gone another way.
-        if one.tie is not None and (found.reached[one.before].tie is None or onward[one.before] is not one):
-            before = _steps_to(found, one.before)
-            made.append(Trail((*before, one, *_steps_on(one, onward, met)), len(before), whole(one)))
-    return sorted(made, key=lambda trail: (-trail.gain, trail.steps[-1].id))
+        if arrival.tie is not None and (
+            result.reached[arrival.before].tie is None or onward[arrival.before] is not arrival
+        ):
+            before = _steps_to(result, arrival.before)
+            ways.append(Trail((*before, arrival, *_steps_on(arrival, onward, meetings)), len(before), whole(arrival)))
+    return sorted(ways, key=lambda trail: (-trail.gain, trail.steps[-1].id))
 
 
-def _steps_to(found: Spread, vertex: str) -> list[Reached]:
-    steps = [found.reached[vertex]]
+def _steps_to(result: Spread, vertex: str) -> list[Reached]:
+    steps = [result.reached[vertex]]
     while steps[0].tie is not None:
-        steps.insert(0, found.reached[steps[0].before])
+        steps.insert(0, result.reached[steps[0].before])
     return steps
 
 
-def _steps_on(one: Reached, onward: Mapping[str, Reached], met: Collection[int]) -> list[Reached]:
+def _steps_on(arrival: Reached, onward: Mapping[str, Reached], meetings: Collection[int]) -> list[Reached]:
     steps: list[Reached] = []
-    while id(one) not in met and one.id in onward:
-        one = onward[one.id]
-        steps.append(one)
+    while id(arrival) not in meetings and arrival.id in onward:
+        arrival = onward[arrival.id]
+        steps.append(arrival)
     return steps

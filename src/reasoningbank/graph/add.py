@@ -24,8 +24,7 @@ from reasoningbank.guard.trust import check_may_revise, levels_of, trust_of
 from reasoningbank.ports import Writer
 
 _ISO_S = 1e-5
-"""What a moment may lose when it is written down to the microsecond and read again."""
-_TEACHES = "This is where the lesson was learned."
+"""Largest error of a moment that was written down to the microsecond and read again, in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +38,12 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Additions:
-    """What comes into the graph together, checked, and who says so."""
+    """Checked additions to the graph that come together, and who says so."""
 
     nodes: Sequence[NodeDraft]
     edges: Sequence[EdgeDraft]
     pointers: Sequence[Pointer]
-    """Those of lessons; those of nodes stand in the nodes."""
+    """Pointers of lessons; those of nodes stand in the nodes."""
     namespace: str
     origin: str
     source: str | None
@@ -58,16 +57,16 @@ class Added:
     edges: tuple[str, ...]
     """Ids of the edges, in the order in which they were given; then those between nodes and lessons."""
     counts: Mapping[str, int]
-    """How many were added, revised and unchanged: `nodes added`, `edges revised` …"""
+    """Number of records added, revised and unchanged: `nodes added`, `edges revised` …"""
     lessons: tuple[str, ...] = ()
 
 
 def add(context: BankContext, additions: Additions) -> Added:
     now = context.clock()
     coming = [context.clean(_node(context, draft, additions, now))[0] for draft in additions.nodes]
-    said: Counter[str] = Counter()
+    occurrences: Counter[str] = Counter()
     coming = [
-        node if draft.name else _known_by_content(node, said)
+        node if draft.name else _known_by_content(node, occurrences)
         for draft, node in zip(additions.nodes, coming, strict=True)
     ]
     # Two names may differ by a secret alone.
@@ -75,15 +74,15 @@ def add(context: BankContext, additions: Additions) -> Added:
 
     def change(writer: Writer) -> Added:
         unit = _Unit(context, writer, additions, now)
-        kept = unit.put_nodes(coming)
-        return Added(nodes=kept, edges=unit.put_edges(kept), counts=dict(unit.counts))
+        node_ids = unit.put_nodes(coming)
+        return Added(nodes=node_ids, edges=unit.put_edges(node_ids), counts=dict(unit.counts))
 
     return context.store.write(context.tenant, change)
 
 
 def _node(context: BankContext, draft: NodeDraft, additions: Additions, now: float) -> Node:
     node_id = context.ids.new("nod")
-    created = now if draft.created_at is None else draft.created_at
+    created_at = now if draft.created_at is None else draft.created_at
     return Node(
         id=node_id,
         tenant=context.tenant,
@@ -98,22 +97,22 @@ def _node(context: BankContext, draft: NodeDraft, additions: Additions, now: flo
         end_at=draft.end_at,
         origin=additions.origin,
         source=additions.source,
-        created_at=created,
-        updated_at=max(created, draft.updated_at or created),
+        created_at=created_at,
+        updated_at=max(created_at, draft.updated_at or created_at),
     )
 
 
-def _known_by_content(node: Node, said: Counter[str]) -> Node:
-    """A node that nobody named, under an id that follows from what it says and whose word that is.
+def _known_by_content(node: Node, occurrences: Counter[str]) -> Node:
+    """A node that nobody named, under an id derived from its content and its speaker.
 
-    `said` counts what is said several times.
+    `occurrences` counts how often each content came.
     """
     fields = json.dumps(node.fields, sort_keys=True, default=dict)
     place = f"{node.tenant}\n{node.namespace}\n{node.origin}\n{node.conv_id}"
     content = f"{place}\n{node.label}\n{node.text}\n{fields}"
-    said[content] += 1
-    known = derived_id("nod", f"{content}\n{said[content]}")
-    return replace(node, id=known, name=known)
+    occurrences[content] += 1
+    node_id = derived_id("nod", f"{content}\n{occurrences[content]}")
+    return replace(node, id=node_id, name=node_id)
 
 
 class _Unit:
@@ -132,11 +131,11 @@ class _Unit:
         drafts = self._additions.nodes
         where = {"namespace": self._additions.namespace, "name": sorted(node.name for node in coming)}
         there = {node.name: node for node in self._writer.select(Node, where)} if coming else {}
-        kept = []
+        node_ids = []
         for draft, node in zip(drafts, coming, strict=True):
-            kept.append(self._put_node(draft, there.get(node.name), node))
-            self._note_end(draft.name or node.id, kept[-1], Node)
-        return tuple(kept)
+            node_ids.append(self._put_node(draft, there.get(node.name), node))
+            self._note_end(draft.name or node.id, node_ids[-1], Node)
+        return tuple(node_ids)
 
     def _note_end(self, name: str, record_id: str, kind: type[Node | Memory]) -> None:
         self._ends[name] = self._ends[record_id] = record_id
@@ -168,11 +167,11 @@ class _Unit:
 
     # ------------------------------------------------------------ edges
 
-    def put_edges(self, kept: Sequence[str]) -> tuple[str, ...]:
+    def put_edges(self, node_ids: Sequence[str]) -> tuple[str, ...]:
         drafts = self._additions.nodes
         pointers = [
             Pointer(place=f"{draft.place}.reasoning_pointer_ids", node=node_id, lesson=lesson)
-            for draft, node_id in zip(drafts, kept, strict=True)
+            for draft, node_id in zip(drafts, node_ids, strict=True)
             for lesson in draft.pointers
         ]
         pointers += self._additions.pointers
@@ -185,24 +184,24 @@ class _Unit:
         return tuple(self._put_edge(there, edge) for edge in coming)
 
     def _find_ends(self, pointers: Iterable[Pointer]) -> None:
-        named = [end for edge in self._additions.edges for end in (edge.source, edge.target)]
-        named += [end for pointer in pointers for end in (pointer.node, pointer.lesson)]
-        unknown = [end for end in dict.fromkeys(named) if end not in self._ends]
+        references = [end for edge in self._additions.edges for end in (edge.source, edge.target)]
+        references += [end for pointer in pointers for end in (pointer.node, pointer.lesson)]
+        unknown = [end for end in dict.fromkeys(references) if end not in self._ends]
         if not unknown:
             return
         # Most are names of nodes, and of those nothing but the ids is needed.
         for name, node_id in self._writer.node_ids(self._additions.namespace, unknown).items():
             self._note_end(name, node_id, Node)
-        others = [end for end in unknown if end not in self._ends]
-        for name, record in find_records(self._context, self._writer, others, self._additions.namespace).items():
+        remaining = [end for end in unknown if end not in self._ends]
+        for name, record in find_records(self._context, self._writer, remaining, self._additions.namespace).items():
             self._note_end(name, record.id, type(record))
 
     def _end_named(self, place: str, name: str, kind: type[Node | Memory] | None = None) -> str:
-        found = self._ends.get(name)
-        if found is None or (kind is not None and self._kinds[found] is not kind):
+        end_id = self._ends.get(name)
+        if end_id is None or (kind is not None and self._kinds[end_id] is not kind):
             noun = {None: "node or lesson", Node: "node", Memory: "lesson"}[kind]
             raise InvalidInput(f"{place}: there is no {noun} {name!r} in namespace {self._additions.namespace!r}.")
-        return found
+        return end_id
 
     def _edge(self, draft: EdgeDraft) -> Edge:
         source = self._end_named(f"{draft.place}.source", draft.source)
@@ -228,15 +227,18 @@ class _Unit:
         """A `teaches` edge for each pointer that has none, whatever that one says."""
         if not pointers:
             return []
-        wanted = {
-            (self._end_named(one.place, one.node, Node), self._end_named(one.place, one.lesson, Memory)): None
-            for one in pointers
+        pairs = {
+            (
+                self._end_named(pointer.place, pointer.node, Node),
+                self._end_named(pointer.place, pointer.lesson, Memory),
+            ): None
+            for pointer in pointers
         }
-        where = {"source_id": [node for node, _ in wanted], "kind": EdgeKind.TEACHES.value}
+        where = {"source_id": [node for node, _ in pairs], "kind": EdgeKind.TEACHES.value}
         coming_too = {(edge.source_id, edge.target_id) for edge in coming if edge.kind is EdgeKind.TEACHES}
         there = {(edge.source_id, edge.target_id) for edge in self._writer.select(Edge, where)}
-        if known := (there - coming_too) & wanted.keys():
-            self.counts["edges unchanged"] += len(known)
+        if repeats := (there - coming_too) & pairs.keys():
+            self.counts["edges unchanged"] += len(repeats)
         return [
             Edge(
                 id=self._context.ids.new("edg"),
@@ -244,14 +246,14 @@ class _Unit:
                 source_id=node_id,
                 target_id=lesson_id,
                 kind=EdgeKind.TEACHES,
-                text=_TEACHES,
+                text="This is where the lesson was learned.",
                 weight=CORE,
                 tags=(),
                 evidence="",
                 created_at=self._now,
                 origin=self._additions.origin,
             )
-            for node_id, lesson_id in wanted
+            for node_id, lesson_id in pairs
             if (node_id, lesson_id) not in there | coming_too
         ]
 
@@ -261,16 +263,19 @@ class _Unit:
         if level_of(origin) > Trust.UNTRUSTED:
             return
         records = self._ends_of(coming)
-        believed = self._levels(records.values())
+        levels = self._levels(records.values())
         for edge in coming:
-            if min(believed[edge.source_id], believed[edge.target_id]) > Trust.UNTRUSTED:
+            if min(levels[edge.source_id], levels[edge.target_id]) > Trust.UNTRUSTED:
                 ends = " and ".join(_name_of(records[end]) for end in (edge.source_id, edge.target_id))
                 raise Conflict(f"{origin} may not join {ends}, which are both believed more than it.")
 
     def _levels(self, records: Iterable[Node | Memory]) -> dict[str, Trust]:
-        found = list(records)
-        levels = levels_of(self._writer, [one for one in found if isinstance(one, Memory)])
-        return {one.id: level_of(one.origin) if isinstance(one, Node) else trust_of(one, levels) for one in found}
+        records = list(records)
+        levels = levels_of(self._writer, [record for record in records if isinstance(record, Memory)])
+        return {
+            record.id: level_of(record.origin) if isinstance(record, Node) else trust_of(record, levels)
+            for record in records
+        }
 
     def _ends_of(self, edges: Iterable[Edge]) -> dict[str, Node | Memory]:
         """The ends of edges, as far as they are here."""
@@ -278,14 +283,14 @@ class _Unit:
         return {**self._writer.get(Node, ends), **self._writer.get(Memory, ends)}
 
     def _check_may_change(self, before: Edge) -> None:
-        """What was said by somebody else who is believed as much stays as it is, and what joins two that are believed
+        """Refuses to change what somebody else who is believed as much said, and what joins two that are believed
         more than the speaker.
         """
-        joined = self._ends_of([before]).values()
-        if level_of(self._additions.origin) < min(self._levels(joined).values(), default=Trust.UNTRUSTED):
-            named = " and ".join(map(_name_of, joined))
+        ends = self._ends_of([before]).values()
+        if level_of(self._additions.origin) < min(self._levels(ends).values(), default=Trust.UNTRUSTED):
+            names = " and ".join(map(_name_of, ends))
             raise Conflict(
-                f"The edge {before.name or before.id} joins {named}, which are both believed more than "
+                f"The edge {before.name or before.id} joins {names}, which are both believed more than "
                 f"{self._additions.origin}: it may not change it. Name another."
             )
         if before.origin:
@@ -293,22 +298,22 @@ class _Unit:
 
     def _edges_there(self, coming: Sequence[Edge]) -> dict[tuple[str, ...], Edge]:
         """Edges that are here already under the names or ids, or between the ends, of those that come."""
-        found: list[Edge] = []
+        edges: list[Edge] = []
         names = sorted({edge.name for edge in coming if edge.name})
         if names:
-            found += self._in_namespace(self._writer.select(Edge, {"name": names}))
+            edges += self._in_namespace(self._writer.select(Edge, {"name": names}))
         own_ids = [name for name in names if is_own(name)]
-        unnamed = self._writer.get(Edge, own_ids) if own_ids else {}
+        edges_by_id = self._writer.get(Edge, own_ids) if own_ids else {}
         ends = [(edge.source_id, edge.target_id) for edge in coming if not edge.name]
         if ends:
             where = {"source_id": [source for source, _ in ends], "target_id": [target for _, target in ends]}
-            found += self._writer.select(Edge, {**where, "name": ""})
-        return {_identity(edge): edge for edge in found} | {(name,): edge for name, edge in unnamed.items()}
+            edges += self._writer.select(Edge, {**where, "name": ""})
+        return {_identity(edge): edge for edge in edges} | {(name,): edge for name, edge in edges_by_id.items()}
 
     def _in_namespace(self, edges: Sequence[Edge]) -> list[Edge]:
         """Names of edges belong to the namespace of what they come from."""
         ends = self._ends_of(edges) if edges else {}
-        own = {one for one, record in ends.items() if record.namespace == self._additions.namespace}
+        own = {end_id for end_id, record in ends.items() if record.namespace == self._additions.namespace}
         return [edge for edge in edges if edge.source_id in own]
 
     def _put_edge(self, there: Mapping[tuple[str, ...], Edge], edge: Edge) -> str:
@@ -333,7 +338,7 @@ def _identity(edge: Edge) -> tuple[str, ...]:
 
 
 def _created_at(there: Node, draft: NodeDraft) -> float:
-    """When it was made: as it is said to be, unless that is the kept moment as ISO writes it."""
+    """The moment when it was made: as it is said to be, unless that is the kept moment as ISO writes it."""
     if draft.created_at is None or abs(draft.created_at - there.created_at) < _ISO_S:
         return there.created_at
     return draft.created_at

@@ -1,4 +1,4 @@
-"""What somebody asks often: the topics of the requests of a role, the most frequent first."""
+"""Topics that are requested often: the tags of the requests of a role, the most frequent first."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from reasoningbank.graph.subgraph import Vertex
 from reasoningbank.graph.vertices import make_vertices
 from reasoningbank.ports import Reader
 
-_NODES_PER_PAGE = 1_000
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedTopic:
@@ -23,13 +21,13 @@ class AskedTopic:
 
 
 def asked_often(context: BankContext, role: str | None, namespace: str | None, limit: int) -> list[AskedTopic]:
-    """By the tags of the requests; without a role, of everybody's."""
+    """Topics by the tags of the requests; without a role, of everybody's."""
     by_tag: dict[str, list[Vertex]] = {}
     with context.read_for_output() as reader:
         for vertex in make_vertices(reader, list(_requests(context, reader, role, namespace))):
             for tag in vertex.tags:
                 by_tag.setdefault(tag, []).append(vertex)
-    topics = [AskedTopic(tag=tag, requests=tuple(found)) for tag, found in by_tag.items()]
+    topics = [AskedTopic(tag=tag, requests=tuple(requests)) for tag, requests in by_tag.items()]
     return sorted(topics, key=lambda topic: (-len(topic.requests), topic.tag))[:limit]
 
 
@@ -37,8 +35,8 @@ def _requests(context: BankContext, reader: Reader, role: str | None, namespace:
     where = {"label": NodeLabel.USER_REQUEST.value}
     if namespace != EVERY_NAMESPACE:
         where["namespace"] = namespace or context.namespace
-    wanted = None if role is None else role.casefold().strip()
+    user_role = None if role is None else role.casefold().strip()
     after: str | None = None
-    while page := reader.select(Node, where, newest_first=True, after=after, limit=_NODES_PER_PAGE):
-        yield from (one for one in page if wanted in (None, str(one.fields.get("user_role", "")).casefold()))
+    while page := reader.select(Node, where, newest_first=True, after=after, limit=1_000):
+        yield from (node for node in page if user_role in (None, str(node.fields.get("user_role", "")).casefold()))
         after = position_of(page[-1])

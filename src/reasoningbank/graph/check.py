@@ -71,11 +71,11 @@ def _problems(edge: Edge, nodes: dict[str, Node], memories: dict[str, Memory]) -
 def _lost_pointers(reader: Reader) -> Iterator[Damage]:
     """Nodes that a lesson from elsewhere names and that are not joined with it."""
     for page in _pages(reader, Memory):
-        said = {memory.id: memory.metadata.get(LINK_NODES) for memory in page if LINK_NODES in memory.metadata}
-        joined = pointers_of(reader, sorted(said))
-        for lesson_id, names in said.items():
+        references = {memory.id: memory.metadata.get(LINK_NODES) for memory in page if LINK_NODES in memory.metadata}
+        pointers = pointers_of(reader, sorted(references))
+        for lesson_id, names in references.items():
             for name in names if isinstance(names, list) else ():
-                if name not in joined.get(lesson_id, ()):
+                if name not in pointers.get(lesson_id, ()):
                     yield Damage(kind="memory", id=lesson_id, problem=f"{LINK_NODES}: {name!r} leads to nothing")
 
 

@@ -14,18 +14,18 @@ from reasoningbank.ports import Reader, Writer
 
 
 def snapshot(context: BankContext, conv_id: str, namespace: str | None = None) -> Subgraph:
-    """Its nodes as they came, the lessons learned from them, and every edge that joins two of these."""
+    """A conversation's nodes as they came, the lessons learned from them, and every edge that joins two of these."""
     with context.read_for_output() as reader:
         nodes = sorted(nodes_of(context, reader, conv_id, namespace), key=lambda node: (node.created_at, node.id))
         own = make_vertices(reader, nodes)
         ids = [vertex.id for vertex in own]
         outward, inward = reader.select_either(Edge, ("source_id", "target_id"), ids, {}) if ids else ([], [])
-        revoked = revoked_origins(reader)
-        edges = {edge.id: edge for edge in (*outward, *inward) if edge.origin not in revoked}
-        taught = [edge.target_id for edge in edges.values() if edge.kind is EdgeKind.TEACHES]
-        lessons = find_vertices(reader, sorted(set(taught) - set(ids)))
-    shown = {*ids, *lessons}
-    within = [edge for edge in edges.values() if {edge.source_id, edge.target_id} <= shown]
+        hidden_origins = revoked_origins(reader)
+        edges = {edge.id: edge for edge in (*outward, *inward) if edge.origin not in hidden_origins}
+        lesson_ids = [edge.target_id for edge in edges.values() if edge.kind is EdgeKind.TEACHES]
+        lessons = find_vertices(reader, sorted(set(lesson_ids) - set(ids)))
+    vertex_ids = {*ids, *lessons}
+    within = [edge for edge in edges.values() if {edge.source_id, edge.target_id} <= vertex_ids]
     return Subgraph(
         vertices=(*own, *lessons.values()),
         edges=tuple(sorted(within, key=lambda edge: (edge.created_at, edge.id))),
@@ -47,7 +47,7 @@ def existing_nodes(context: BankContext, reader: Reader, conv_id: str, namespace
 
 
 def tally(context: BankContext, namespace: str | None = None) -> dict[str, int]:
-    """How many nodes each conversation of a namespace has."""
+    """Number of nodes of each conversation in a namespace."""
     where = {} if namespace == EVERY_NAMESPACE else {"namespace": namespace or context.namespace}
     with context.read_for_output() as reader:
         counts = reader.tally(Node, "conv_id", where)
@@ -55,7 +55,7 @@ def tally(context: BankContext, namespace: str | None = None) -> dict[str, int]:
 
 
 def count_with_edges(reader: Reader, nodes: Sequence[Node]) -> dict[str, int]:
-    """How many nodes these are, and how many edges go when they go."""
+    """Number of these nodes, and of the edges that go when they go."""
     ids = [node.id for node in nodes]
     joining = reader.select_either(Edge, ("source_id", "target_id"), ids, {}) if ids else []
     return {"nodes": len(ids), "edges": len({edge.id for edges in joining for edge in edges})}

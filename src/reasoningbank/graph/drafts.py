@@ -49,7 +49,7 @@ class Placed(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeDraft:
     place: str
-    """Where it stands in what was handed over, such as nodes[3]."""
+    """Its place in what was handed over, such as nodes[3]."""
     name: str
     """"": it is named by the id that it gets, which follows from what it says."""
     conv_id: str
@@ -79,40 +79,40 @@ class EdgeDraft:
     created_at: float | None
 
 
-def read_nodes(given: object) -> list[NodeDraft]:
-    drafts = [_node(place, values) for place, values in read_entries("nodes", given)]
+def read_nodes(items: object) -> list[NodeDraft]:
+    drafts = [_node(place, values) for place, values in read_entries("nodes", items)]
     refuse_twice(drafts, [(draft.name,) for draft in drafts], "id")
     return drafts
 
 
-def read_edges(given: object) -> list[EdgeDraft]:
-    drafts = [_edge(place, values) for place, values in read_entries("edges", given)]
+def read_edges(items: object) -> list[EdgeDraft]:
+    drafts = [_edge(place, values) for place, values in read_entries("edges", items)]
     refuse_twice(drafts, [(draft.name,) for draft in drafts], "id")
-    unnamed = [draft for draft in drafts if not draft.name]
-    refuse_twice(unnamed, [(draft.source, draft.target, draft.kind.value) for draft in unnamed], "source and target")
+    nameless = [draft for draft in drafts if not draft.name]
+    refuse_twice(nameless, [(draft.source, draft.target, draft.kind.value) for draft in nameless], "source and target")
     return drafts
 
 
-def read_entries(noun: str, given: object) -> list[tuple[str, Mapping[str, Any]]]:
-    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+def read_entries(noun: str, items: object) -> list[tuple[str, Mapping[str, Any]]]:
+    if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
         raise InvalidInput(f"{noun} must be a list of objects.")
-    found = []
-    for number, values in enumerate(given):
+    entries = []
+    for number, values in enumerate(items):
         place = f"{noun}[{number}]"
         if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
             raise InvalidInput(f"{place} must be an object with named fields, not {type(values).__name__}.")
-        found.append((place, values))
-    return found
+        entries.append((place, values))
+    return entries
 
 
 def refuse_twice(drafts: Sequence[Placed], names: Sequence[tuple[str, ...]], field: str) -> None:
-    seen: dict[tuple[str, ...], str] = {}
+    places: dict[tuple[str, ...], str] = {}
     for draft, name in zip(drafts, names, strict=True):
         if name == ("",):
             continue
-        if name in seen:
-            raise InvalidInput(f"{draft.place}.{field}: {' → '.join(name)} is also that of {seen[name]}.")
-        seen[name] = draft.place
+        if name in places:
+            raise InvalidInput(f"{draft.place}.{field}: {' → '.join(name)} is also that of {places[name]}.")
+        places[name] = draft.place
 
 
 def _node(place: str, values: Mapping[str, Any]) -> NodeDraft:
@@ -164,16 +164,16 @@ def require(values: Mapping[str, Any], name: str) -> Any:
 
 
 def _name(values: Mapping[str, Any]) -> str:
-    given = values.get("id")
-    return "" if given is None else clean_name(given, "id")
+    value = values.get("id")
+    return "" if value is None else clean_name(value, "id")
 
 
 def _label(values: Mapping[str, Any]) -> NodeLabel:
-    several = values.get("labels")
-    given = [] if several is None else [several] if isinstance(several, str) else several
-    if not isinstance(given, (list, tuple, set, frozenset)):
-        raise InvalidInput(f"labels must be a list with one label, not {type(given).__name__}.")
-    labels = {*map(_checked_label, given), *([_checked_label(values["label"])] if "label" in values else [])}
+    value = values.get("labels")
+    names = [] if value is None else [value] if isinstance(value, str) else value
+    if not isinstance(names, (list, tuple, set, frozenset)):
+        raise InvalidInput(f"labels must be a list with one label, not {type(names).__name__}.")
+    labels = {*map(_checked_label, names), *([_checked_label(values["label"])] if "label" in values else [])}
     if len(labels) > 1:
         raise InvalidInput(f"label: a node has exactly one, not {' and '.join(sorted(labels))}.")
     if not labels:
@@ -186,13 +186,13 @@ def _checked_label(value: object) -> NodeLabel:
 
 
 def read_tags(values: Mapping[str, Any]) -> tuple[str, ...]:
-    given = values.get("tags")
-    return () if given is None else clean_tags(given)
+    value = values.get("tags")
+    return () if value is None else clean_tags(value)
 
 
 def _time(values: Mapping[str, Any], name: str) -> float | None:
-    given = values.get(name)
-    return None if given is None else parse_moment(given, name).first
+    value = values.get(name)
+    return None if value is None else parse_moment(value, name).first
 
 
 def _ends(values: Mapping[str, Any]) -> tuple[str, str]:
@@ -205,17 +205,17 @@ def _ends(values: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _end(values: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    given = [name for name in names if values.get(name) is not None]
-    if not given:
+    present = [name for name in names if values.get(name) is not None]
+    if not present:
         raise InvalidInput(f"{names[0]} is missing.")
-    return clean_name(values[given[0]], given[0])
+    return clean_name(values[present[0]], present[0])
 
 
-def read_names(given: object, name: str) -> tuple[str, ...]:
+def read_names(value: object, name: str) -> tuple[str, ...]:
     """Ids of what something points at; that of a lesson may be a number (INT64) where it comes from."""
-    if given is None:
+    if value is None:
         return ()
-    if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         raise InvalidInput(f"{name} must be a list of ids.")
-    said = [str(one) if isinstance(one, int) and not isinstance(one, bool) else one for one in given]
-    return tuple(dict.fromkeys(clean_name(one, name) for one in said))
+    ids = [str(item) if isinstance(item, int) and not isinstance(item, bool) else item for item in value]
+    return tuple(dict.fromkeys(clean_name(item, name) for item in ids))

@@ -17,10 +17,12 @@ from reasoningbank.graph.subgraph import GraphPath, Subgraph, Vertex, Walk
 SeedEntry = dict[str, Any]
 
 
-def vertex_entry(vertex: Vertex, joined: Iterable[str] = ()) -> SeedEntry:
-    """`joined` names the lessons that a node taught, or the nodes that a lesson was learned from."""
+def vertex_entry(vertex: Vertex, pointers: Iterable[str] = ()) -> SeedEntry:
+    """Entry of a vertex; `pointers` names the lessons that a node taught, or the nodes that a lesson was learned
+    from.
+    """
     record = vertex.record
-    view = lesson_view(record, joined) if isinstance(record, Memory) else node_view(record, joined)
+    view = lesson_view(record, pointers) if isinstance(record, Memory) else node_view(record, pointers)
     return {
         "id": vertex.name,
         "label": vertex.label,
@@ -44,31 +46,31 @@ def reason_in_words(kind: str, evidence: str) -> str:
 def subgraph_entries(subgraph: Subgraph) -> tuple[list[SeedEntry], list[SeedEntry]]:
     """Nodes with lessons, and edges."""
     names = {vertex.id: vertex.name for vertex in subgraph.vertices}
-    taught = teaching(subgraph.edges, names)
-    nodes = [vertex_entry(vertex, taught.get(vertex.id, ())) for vertex in subgraph.vertices]
+    pointers = teaching(subgraph.edges, names)
+    nodes = [vertex_entry(vertex, pointers.get(vertex.id, ())) for vertex in subgraph.vertices]
     return nodes, [edge_entry(edge, names) for edge in subgraph.edges]
 
 
 def teaching(edges: Iterable[Edge], names: Mapping[str, str]) -> dict[str, list[str]]:
     """For each node the names of its lessons, for each lesson those of its nodes."""
-    joined: dict[str, list[str]] = {}
+    pointers: dict[str, list[str]] = {}
     for edge in edges:
         if edge.kind is EdgeKind.TEACHES and edge.source_id in names and edge.target_id in names:
-            joined.setdefault(edge.source_id, []).append(names[edge.target_id])
-            joined.setdefault(edge.target_id, []).append(names[edge.source_id])
-    return joined
+            pointers.setdefault(edge.source_id, []).append(names[edge.target_id])
+            pointers.setdefault(edge.target_id, []).append(names[edge.source_id])
+    return pointers
 
 
 def walk_subgraph(walk: Walk) -> Subgraph:
     """Everything on the paths of a walk, and the seeds beside them, each once."""
-    return _united([hit.vertex for hit in walk.seeds if hit.vertex is not None], walk.paths)
+    return _union_of([hit.vertex for hit in walk.seeds if hit.vertex is not None], walk.paths)
 
 
 def paths_subgraph(paths: Iterable[GraphPath]) -> Subgraph:
-    return _united([], paths)
+    return _union_of([], paths)
 
 
-def _united(seeds: Iterable[Vertex], paths: Iterable[GraphPath]) -> Subgraph:
+def _union_of(seeds: Iterable[Vertex], paths: Iterable[GraphPath]) -> Subgraph:
     vertices = {vertex.id: vertex for vertex in seeds}
     edges: dict[str, Edge] = {}
     for path in paths:

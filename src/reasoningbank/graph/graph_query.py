@@ -29,7 +29,7 @@ class GraphQuery:
     tags: tuple[str, ...] = ()
     """All of them."""
     tags_first: bool = True
-    """Whether only what has the tags is compared, or of what is most alike that which has them is kept."""
+    """True if only what has the tags is compared; else the most alike are found first, and those with the tags kept."""
     roles: tuple[str, ...] = ()
     """Any of them: of those who asked (`user_role`)."""
     conv_id: str | None = None
@@ -47,9 +47,9 @@ class GraphQuery:
 
 def make_query(context: BankContext, question: str | GraphQuery, filters: Mapping[str, Any]) -> GraphQuery:
     """A question with its filters, as it is asked: cleaned, without secrets, with times in seconds."""
-    known = {field.name for field in fields(GraphQuery)} - {"text"}
-    if unknown := sorted(filters.keys() - known):
-        raise InvalidInput(f"{unknown[0]!r} is no filter of the graph: use {', '.join(sorted(known))}.")
+    names = {field.name for field in fields(GraphQuery)} - {"text"}
+    if unknown := sorted(filters.keys() - names):
+        raise InvalidInput(f"{unknown[0]!r} is no filter of the graph: use {', '.join(sorted(names))}.")
     query = GraphQuery(text=question) if isinstance(question, str) else question
     if not isinstance(query, GraphQuery):
         raise InvalidInput(f"The question must be a text, not {question!r}.")
@@ -72,7 +72,9 @@ def make_query(context: BankContext, question: str | GraphQuery, filters: Mappin
         since=None if query.since is None else parse_moment(query.since, "since").first,
         until=None if query.until is None else parse_moment(query.until, "until").last,
         namespace=EVERY_NAMESPACE if namespace is None else namespace,
-        exclude=tuple(clean_name(one, "a conversation to exclude") for one in _several(query.exclude, "exclude")),
+        exclude=tuple(
+            clean_name(conversation, "a conversation to exclude") for conversation in _several(query.exclude, "exclude")
+        ),
     )
 
 

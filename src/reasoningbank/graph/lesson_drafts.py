@@ -37,15 +37,16 @@ class LessonDraft:
     """The nodes that taught it."""
 
 
-def read_lessons(given: object) -> list[LessonDraft]:
-    drafts = [_lesson(place, values) for place, values in read_entries("lessons", given)]
+def read_lessons(items: object) -> list[LessonDraft]:
+    drafts = [_lesson(place, values) for place, values in read_entries("lessons", items)]
     refuse_twice(drafts, [(draft.name,) for draft in drafts], "rb_id")
     return drafts
 
 
 def _lesson(place: str, values: Mapping[str, Any]) -> LessonDraft:
+    if unknown := sorted(values.keys() - _FIELDS):
+        raise InvalidInput(f"{place}.{unknown[0]}: a lesson has no such field; it has {', '.join(sorted(_FIELDS))}.")
     try:
-        _refuse_unknown(values)
         lesson = required_text(require(values, "key_lesson"), "key_lesson", MAX_CONTENT_CHARS)
         return LessonDraft(
             place=place,
@@ -61,14 +62,9 @@ def _lesson(place: str, values: Mapping[str, Any]) -> LessonDraft:
         raise InvalidInput(f"{place}.{error}") from None
 
 
-def _refuse_unknown(values: Mapping[str, Any]) -> None:
-    if unknown := sorted(values.keys() - _FIELDS):
-        raise InvalidInput(f"{unknown[0]}: a lesson has no such field; it has {', '.join(sorted(_FIELDS))}.")
-
-
-def _key(given: object) -> str:
-    if given is None:
+def _key(value: object) -> str:
+    if value is None:
         return ""
     # It is a number (INT64) where it comes from.
-    said = str(given) if isinstance(given, int) and not isinstance(given, bool) else given
-    return required_text(said, "rb_id", MAX_TITLE_CHARS)
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return required_text(text, "rb_id", MAX_TITLE_CHARS)

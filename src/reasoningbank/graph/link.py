@@ -1,6 +1,6 @@
 """Makes and removes edges between memories and nodes.
 
-Knows what an edge needs: two ends that exist, one edge per pair and kind. An edge made again takes the new strength.
+An edge needs two ends that exist, and there is one per pair and kind. An edge made again takes the new strength.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DEFAULT_WEIGHT = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkSaying:
-    """What is said of two that are linked, and by whom."""
+    """A statement about two linked records, and who makes it."""
 
     weight: float
     text: str
@@ -32,27 +32,27 @@ class LinkSaying:
     origin: str
 
 
-def link(context: BankContext, source: str, target: str, kind: str, given: LinkSaying) -> Edge:
-    wanted = one_of(EdgeKind, kind, "kind")
-    strength = clean_fraction(given.weight, "weight")
-    sentence = clean_text(given.text, "text", MAX_DESCRIPTION_CHARS)
-    proof = clean_text(given.evidence, "evidence", MAX_DESCRIPTION_CHARS)
-    labels = clean_tags(given.tags)
-    speaker = clean_origin(given.origin)
+def link(context: BankContext, source: str, target: str, kind: str, statement: LinkSaying) -> Edge:
+    edge_kind = one_of(EdgeKind, kind, "kind")
+    strength = clean_fraction(statement.weight, "weight")
+    sentence = clean_text(statement.text, "text", MAX_DESCRIPTION_CHARS)
+    proof = clean_text(statement.evidence, "evidence", MAX_DESCRIPTION_CHARS)
+    labels = clean_tags(statement.tags)
+    speaker = clean_origin(statement.origin)
 
     def change(writer: Writer) -> Edge:
         ends = tuple(_end(context, writer, end) for end in (source, target))
         if ends[0] == ends[1]:
             raise InvalidInput("A memory or node cannot be linked to itself.")
-        there = writer.select(
-            Edge, {"source_id": ends[0], "target_id": ends[1], "kind": wanted.value, "name": ""}, limit=1
+        existing = writer.select(
+            Edge, {"source_id": ends[0], "target_id": ends[1], "kind": edge_kind.value, "name": ""}, limit=1
         )
-        if there:
-            if there[0].origin:
-                check_may_revise(there[0], level_of(there[0].origin), speaker)
-            said: dict[str, Any] = {"weight": strength, "text": sentence, "evidence": proof, "tags": labels}
-            said["origin"] = speaker
-            edge = replace(there[0], revision=there[0].revision + 1, **said)
+        if existing:
+            if existing[0].origin:
+                check_may_revise(existing[0], level_of(existing[0].origin), speaker)
+            changes: dict[str, Any] = {"weight": strength, "text": sentence, "evidence": proof, "tags": labels}
+            changes["origin"] = speaker
+            edge = replace(existing[0], revision=existing[0].revision + 1, **changes)
             writer.revise(edge)
             return context.scrub_for_output(edge)
         edge = Edge(
@@ -60,7 +60,7 @@ def link(context: BankContext, source: str, target: str, kind: str, given: LinkS
             tenant=context.tenant,
             source_id=ends[0],
             target_id=ends[1],
-            kind=wanted,
+            kind=edge_kind,
             text=sentence,
             weight=strength,
             tags=labels,
@@ -76,8 +76,8 @@ def link(context: BankContext, source: str, target: str, kind: str, given: LinkS
 
 def _end(context: BankContext, reader: Reader, reference: str) -> str:
     """The id of a node, by its name or id; else of a memory."""
-    named = find_records(context, reader, [reference], context.namespace) if isinstance(reference, str) else {}
-    return named[reference].id if reference in named else context.memory(reader, reference).id
+    records = find_records(context, reader, [reference], context.namespace) if isinstance(reference, str) else {}
+    return records[reference].id if reference in records else context.memory(reader, reference).id
 
 
 def unlink(context: BankContext, reference: str) -> Edge:
@@ -97,14 +97,14 @@ def unlink(context: BankContext, reference: str) -> Edge:
 
 def _edge_named(context: BankContext, reader: Reader, name: str) -> Edge | None:
     """The edge of that name in the namespace here; else the only one of that name."""
-    kept = context.scrubber.scrub(name).text if isinstance(name, str) else ""
-    named = reader.select(Edge, {"name": kept}) if kept else []
-    ends = sorted({edge.source_id for edge in named})
+    safe_name = context.scrubber.scrub(name).text if isinstance(name, str) else ""
+    edges = reader.select(Edge, {"name": safe_name}) if safe_name else []
+    ends = sorted({edge.source_id for edge in edges})
     sources: dict[str, Node | Memory] = {**reader.get(Node, ends), **reader.get(Memory, ends)} if ends else {}
     here = [
-        edge for edge in named if edge.source_id in sources and sources[edge.source_id].namespace == context.namespace
+        edge for edge in edges if edge.source_id in sources and sources[edge.source_id].namespace == context.namespace
     ]
-    found = here or named
-    if len(found) > 1:
-        raise InvalidInput(f"Several edges are named {name!r}: name one of {', '.join(edge.id for edge in found)}.")
-    return found[0] if found else None
+    matches = here or edges
+    if len(matches) > 1:
+        raise InvalidInput(f"Several edges are named {name!r}: name one of {', '.join(edge.id for edge in matches)}.")
+    return matches[0] if matches else None

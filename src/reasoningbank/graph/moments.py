@@ -12,8 +12,6 @@ from reasoningbank.core.drafts import clean_time
 from reasoningbank.core.errors import InvalidInput
 
 _DAY_S = 86_400.0
-_LAST_S = 0.001
-"""How long before midnight a day is over."""
 
 
 class Instant(NamedTuple):
@@ -29,10 +27,15 @@ def parse_moment(value: object, name: str) -> Instant:
     if isinstance(value, str):
         value = _parse_iso(value.strip(), name)
     if isinstance(value, datetime):
-        return _moment_of(value, name)
+        try:
+            seconds = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+        except (OverflowError, ValueError):
+            raise InvalidInput(f"{name}: {value.isoformat()} cannot be told in UTC.") from None
+        return Instant(iso_time(seconds), seconds, seconds)
     if isinstance(value, date):
         midnight = datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
-        return Instant(value.isoformat(), midnight, midnight + _DAY_S - _LAST_S)
+        # A day is over a millisecond before midnight.
+        return Instant(value.isoformat(), midnight, midnight + _DAY_S - 0.001)
     seconds = _seconds(value, name)
     return Instant(iso_time(seconds), seconds, seconds)
 
@@ -44,14 +47,6 @@ def _parse_iso(text: str, name: str) -> date:
         raise InvalidInput(
             f"{name}: {text[:60]!r} is no ISO date, such as 2025-07-01 or 2025-07-01T09:30:00Z."
         ) from None
-
-
-def _moment_of(given: datetime, name: str) -> Instant:
-    try:
-        seconds = (given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp()
-    except (OverflowError, ValueError):
-        raise InvalidInput(f"{name}: {given.isoformat()} cannot be told in UTC.") from None
-    return Instant(iso_time(seconds), seconds, seconds)
 
 
 def _seconds(value: object, name: str) -> float:

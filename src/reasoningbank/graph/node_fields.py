@@ -29,7 +29,7 @@ class SpecialField(NamedTuple):
 def _names(value: Any, name: str) -> list[str]:
     if isinstance(value, str) or not isinstance(value, Iterable) or isinstance(value, Mapping):
         raise InvalidInput(f"{name} must be a list of words.")
-    return list(dict.fromkeys(clean_name(one, name) for one in value))
+    return list(dict.fromkeys(clean_name(item, name) for item in value))
 
 
 def _text(value: Any, name: str) -> str:
@@ -48,7 +48,7 @@ def _parts(value: Any, name: str) -> str | list[str]:
 
 
 def _parameters(value: Any, name: str) -> Any:
-    """What an action was given, exactly: SQL or other text, or the JSON of a request."""
+    """The parameters of an action, exactly as they were given: SQL or other text, or the JSON of a request."""
     if isinstance(value, str):
         return clean_text(value, name, MAX_CONTENT_CHARS)
     if not isinstance(value, (Mapping, list, tuple)):
@@ -87,19 +87,20 @@ FIELDS: Mapping[NodeLabel, Mapping[str, SpecialField]] = {
 }
 
 
-def read_fields(label: NodeLabel, given: Mapping[str, Any]) -> dict[str, Any]:
+def read_fields(label: NodeLabel, raw: Mapping[str, Any]) -> dict[str, Any]:
     """The special fields of a node as they are kept; an error says which is missing, too much or wrong."""
-    known = FIELDS[label]
-    if unknown := sorted(given.keys() - known.keys()):
-        raise InvalidInput(f"{unknown[0]}: {_a(label)} has no such field; it has {', '.join(known)}.")
-    made: dict[str, Any] = {}
-    for name, field in known.items():
-        value = given.get(name)
+    fields = FIELDS[label]
+    if unknown := sorted(raw.keys() - fields.keys()):
+        raise InvalidInput(f"{unknown[0]}: {_a(label)} has no such field; it has {', '.join(fields)}.")
+    values: dict[str, Any] = {}
+    for name, field in fields.items():
+        value = raw.get(name)
         if value is not None:
-            made[name] = field.read(value, name)
+            values[name] = field.read(value, name)
         elif field.is_required:
-            raise InvalidInput(f"{name} is missing: {_a(label)} needs {_names_of(known)}.")
-    return made
+            needs = " and ".join(other for other, its_field in fields.items() if its_field.is_required)
+            raise InvalidInput(f"{name} is missing: {_a(label)} needs {needs}.")
+    return values
 
 
 def window_of(fields: Mapping[str, Any]) -> tuple[float | None, float | None]:
@@ -122,7 +123,3 @@ def valid_node(node: Node) -> Node:
 
 def _a(label: NodeLabel) -> str:
     return f"{'an' if label.value[0] in 'AEIO' else 'a'} {label.value}"
-
-
-def _names_of(known: Mapping[str, SpecialField]) -> str:
-    return " and ".join(name for name, field in known.items() if field.is_required)

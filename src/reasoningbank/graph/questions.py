@@ -22,13 +22,11 @@ _CAUSE_FIRST = frozenset({EdgeKind.CAUSES.value, EdgeKind.TEACHES.value})
 """These point from the cause; the next ones point to it."""
 _CAUSE_LAST = frozenset({EdgeKind.REQUIRES.value, EdgeKind.DERIVED_FROM.value, EdgeKind.SUPERSEDES.value})
 _NO_CAUSE = frozenset(
-    {kind.value for kind, told in MEANINGS.items() if told.holds_either_way} - {EdgeKind.RELATES.value}
+    {kind.value for kind, meaning in MEANINGS.items() if meaning.holds_either_way} - {EdgeKind.RELATES.value}
 )
 """However strong: what is like another, or can be had in its place, did not lead to it."""
 _AGAINST = ("contradict", "conflict")
 _WIDE = Bounds(depth=6, branching=8, width=256, faintest=0.0)
-_DEPTH_OF_DOUBT = 3
-_EDGES_A_PAGE = 2_000
 _NOTHING = {
     "led_to": "Nothing led to {}.",
     "rests_on": "{} rests on no source.",
@@ -43,53 +41,61 @@ def say_nothing_found(ask: str, about: str) -> str:
 
 
 def led_to(reader: Reader, visible: Visible, vertex: Vertex, limit: int) -> Walk:
-    """What led to a vertex: backwards over causal edges."""
+    """Walk to what led to a vertex: backwards over causal edges."""
     return _from(reader, visible, vertex, f"What led to {vertex.name}?", limit, ties_of(reader, visible, is_cause))
 
 
 def rests_on(reader: Reader, visible: Visible, vertex: Vertex, limit: int) -> Walk:
-    """The sources that a vertex rests on: its own, and those of what led to it."""
+    """Walk to the sources that a vertex rests on: its own, and those of what led to it."""
     sources: dict[str, bool] = {}
 
     def find(ids: Sequence[str]) -> Mapping[str, Sequence[Tie]]:
-        found = ties_of(reader, visible)([one for one in ids if not sources.get(one)])
-        unknown = sorted({tie.far for ties in found.values() for tie in ties} - sources.keys())
+        adjacency = ties_of(reader, visible)([vertex_id for vertex_id in ids if not sources.get(vertex_id)])
+        unknown = sorted({tie.far for ties in adjacency.values() for tie in ties} - sources.keys())
         labels = reader.vertex_rows(unknown) if unknown else {}
-        sources.update((one, one in labels and labels[one].label == NodeLabel.DATA_SOURCE) for one in unknown)
-        return {one: [tie for tie in ties if sources[tie.far] or is_cause(tie)] for one, ties in found.items()}
+        sources.update(
+            (vertex_id, vertex_id in labels and labels[vertex_id].label == NodeLabel.DATA_SOURCE)
+            for vertex_id in unknown
+        )
+        return {
+            vertex_id: [tie for tie in ties if sources[tie.far] or is_cause(tie)]
+            for vertex_id, ties in adjacency.items()
+        }
 
     question = f"Which sources does {vertex.name} rest on?"
-    return _from(reader, visible, vertex, question, limit, find, lambda one: sources.get(one.id, False))
+    return _from(reader, visible, vertex, question, limit, find, lambda end: sources.get(end.id, False))
 
 
 def contradicting(reader: Reader, visible: Visible, vertex: Vertex, limit: int) -> Walk:
-    """What contradicts a vertex, or what led to it."""
+    """Walk to what contradicts a vertex, or what led to it."""
     against: set[str] = set()
 
     def find(ids: Sequence[str]) -> Mapping[str, Sequence[Tie]]:
-        wanted = ties_of(reader, visible, lambda tie: is_cause(tie) or is_against(tie))
-        found = wanted([one for one in ids if one not in against])
-        against.update(tie.far for ties in found.values() for tie in ties if is_against(tie))
-        return found
+        find_ties = ties_of(reader, visible, lambda tie: is_cause(tie) or is_against(tie))
+        adjacency = find_ties([vertex_id for vertex_id in ids if vertex_id not in against])
+        against.update(tie.far for ties in adjacency.values() for tie in ties if is_against(tie))
+        return adjacency
 
-    def is_end(one: Reached) -> bool:
-        return one.tie is not None and is_against(one.tie)
+    def is_end(step: Reached) -> bool:
+        return step.tie is not None and is_against(step.tie)
 
-    bounds = Bounds(depth=_DEPTH_OF_DOUBT, branching=_WIDE.branching, width=_WIDE.width, faintest=0.0)
+    bounds = Bounds(depth=3, branching=_WIDE.branching, width=_WIDE.width, faintest=0.0)
     return _from(reader, visible, vertex, f"What contradicts {vertex.name}?", limit, find, is_end, bounds)
 
 
 def bridges(reader: Reader, visible: Visible, tag: str, limit: int) -> Walk:
-    """Every edge with a tag, such as `solution`, the strongest first: a path of one hop each."""
+    """Walk over every edge with a tag, such as `solution`, the strongest first: a path of one hop each."""
     edges: list[Edge] = []
     after: str | None = None
-    while page := reader.select(Edge, {"tags": tag}, after=after, limit=_EDGES_A_PAGE):
+    while page := reader.select(Edge, {"tags": tag}, after=after, limit=2_000):
         edges += filter(visible.says, page)
         after = page[-1].id
     edges.sort(key=lambda edge: (-edge.weight, edge.id))
-    shown = visible(sorted({end for edge in edges for end in (edge.source_id, edge.target_id)})) if edges else set()
-    told = [edge for edge in edges if edge.source_id in shown and edge.target_id in shown]
-    ends = find_vertices(reader, [end for edge in told[:limit] for end in (edge.source_id, edge.target_id)])
+    visible_ids = (
+        visible(sorted({end for edge in edges for end in (edge.source_id, edge.target_id)})) if edges else set()
+    )
+    visible_edges = [edge for edge in edges if edge.source_id in visible_ids and edge.target_id in visible_ids]
+    ends = find_vertices(reader, [end for edge in visible_edges[:limit] for end in (edge.source_id, edge.target_id)])
     paths = [
         GraphPath(
             seed=ends[edge.source_id],
@@ -97,15 +103,15 @@ def bridges(reader: Reader, visible: Visible, tag: str, limit: int) -> Walk:
             score=edge.weight,
             parts={"weight": edge.weight},
         )
-        for edge in told[:limit]
+        for edge in visible_edges[:limit]
         if edge.source_id in ends and edge.target_id in ends
     ]
-    cut_off = {"paths": len(told) - limit} if len(told) > limit else {}
-    return Walk(question=f"All {tag} bridges", seeds=(), paths=tuple(paths), visited=len(shown), cut_off=cut_off)
+    cut_off = {"paths": len(visible_edges) - limit} if len(visible_edges) > limit else {}
+    return Walk(question=f"All {tag} bridges", seeds=(), paths=tuple(paths), visited=len(visible_ids), cut_off=cut_off)
 
 
 def is_cause(tie: Tie) -> bool:
-    """Whether the far end led to the near one."""
+    """True if the far end led to the near one."""
     if tie.kind in _CAUSE_LAST:
         return tie.forward
     if is_against(tie) or tie.forward or tie.kind in _NO_CAUSE:
@@ -114,7 +120,7 @@ def is_cause(tie: Tie) -> bool:
 
 
 def is_against(tie: Tie) -> bool:
-    """Whether the two ends contradict each other: by the kind of the edge or by its tags."""
+    """True if the two ends contradict each other, by the kind of the edge or by its tags."""
     return tie.kind == EdgeKind.CONFLICTS or any(word in tie.tags.lower() for word in _AGAINST)
 
 

@@ -17,7 +17,7 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import EdgeKind, Memory, Node, Outcome
 from reasoningbank.core.wording import counted, occasion
-from reasoningbank.graph.subgraph import GraphHit, GraphPath, Hop, Vertex, Walk, is_vouched
+from reasoningbank.graph.subgraph import GraphPath, Hop, Vertex, Walk, is_vouched
 from reasoningbank.guard.envelope import envelope, memory_words
 from reasoningbank.guard.quotes import clip, is_plain_name
 
@@ -27,11 +27,9 @@ LEGEND = (
     "* matched the question; → reads from the node above to the one below, ← the other way."
 )
 _TEXT_CHARS = (320, 120)
-"""Of a vertex: where that is too much for the budget, the lesser."""
-_SENTENCE_CHARS = 1_000
+"""Characters of a vertex's text; the lesser where the first is too much for the budget."""
 _MATCHES_FIRST = 3
 """Hits that are shown before any path."""
-_DETAIL_CHARS = 160
 _MOST_NAMED = 12
 _ENDING_TOKENS = 40
 """Kept free for the last line, which says what was left out."""
@@ -50,7 +48,8 @@ _NAME = pattern(r"[\w.@/+:#-]{1,80}")
 def render_walk(walk: Walk, max_tokens: int = DEFAULT_TOKENS) -> str:
     """Prompt-ready text, or "" for a walk that found nothing."""
     paths = [path for path in _without_beginnings(walk.paths) if path.hops]
-    lonely = _seeds_beside(walk.seeds, paths)
+    path_ids = {vertex.id for path in paths for vertex in vertices_of(path)}
+    lonely = [hit.vertex for hit in walk.seeds if hit.vertex is not None and hit.vertex.id not in path_ids]
     if not paths and not lonely:
         return ""
     page = _Page(matched_ids(walk), max_tokens)
@@ -59,8 +58,8 @@ def render_walk(walk: Walk, max_tokens: int = DEFAULT_TOKENS) -> str:
         page.add_path(match)
     short = [path for path in paths if not page.add_path(path)]
     missing_seeds = [vertex for vertex in lonely if not page.add_lonely(vertex)]
-    left = [vertex for path in short for vertex in vertices_of(path)] + missing_seeds
-    return page.text(len(short), left, walk.cut_off)
+    missing = [vertex for path in short for vertex in vertices_of(path)] + missing_seeds
+    return page.text(len(short), missing, walk.cut_off)
 
 
 def render_paths(paths: Sequence[GraphPath], max_tokens: int = DEFAULT_TOKENS) -> str:
@@ -101,13 +100,7 @@ def _matches(walk: Walk) -> Iterable[GraphPath]:
 
 def matched_ids(walk: Walk) -> frozenset[str]:
     """The vertices and edges that matched the question, each by itself."""
-    return frozenset(found.id for hit in walk.seeds for found in (hit.vertex, hit.edge) if found is not None)
-
-
-def _seeds_beside(seeds: Iterable[GraphHit], paths: Iterable[GraphPath]) -> list[Vertex]:
-    """What matched and lies on no path."""
-    shown = {vertex.id for path in paths for vertex in vertices_of(path)}
-    return [hit.vertex for hit in seeds if hit.vertex is not None and hit.vertex.id not in shown]
+    return frozenset(element.id for hit in walk.seeds for element in (hit.vertex, hit.edge) if element is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,20 +108,20 @@ class _Block:
     """Lines that are shown together, with the vertices and edges that they tell."""
 
     lines: tuple[str, ...]
-    told: frozenset[str]
+    ids: frozenset[str]
 
 
 class _Page:
     """The blocks that fit so far."""
 
-    def __init__(self, matched: frozenset[str], max_tokens: int) -> None:
-        self._matched = matched
+    def __init__(self, match_ids: frozenset[str], max_tokens: int) -> None:
+        self._matched = match_ids
         self._blocks: list[str] = [LEGEND]
         self._told: set[str] = set()
         self._room = max_tokens - count_tokens(LEGEND) - _ENDING_TOKENS
 
     def add_path(self, path: GraphPath) -> bool:
-        """Whether all of it has room; else as much of it as has, from its beginning."""
+        """Adds the path, and is True if all of it had room; else adds as much of it as has, from its beginning."""
         if any(self._add(self._path_block(path, chars)) for chars in _TEXT_CHARS):
             return True
         shorter = (replace(path, hops=path.hops[:length]) for length in range(len(path.hops) - 1, -1, -1))
@@ -139,12 +132,12 @@ class _Page:
         if vertex.id in self._told:
             return True
         return any(
-            self._add(_Block(lines=tuple(self._vertex_lines(vertex, chars)), told=frozenset({vertex.id})))
+            self._add(_Block(lines=tuple(self._vertex_lines(vertex, chars)), ids=frozenset({vertex.id})))
             for chars in _TEXT_CHARS
         )
 
     def _add(self, block: _Block) -> bool:
-        if block.told <= self._told:
+        if block.ids <= self._told:
             return True
         text = "\n".join(block.lines)
         cost = count_tokens(text) + 1
@@ -152,26 +145,26 @@ class _Page:
             return False
         self._room -= cost
         self._blocks.append(text)
-        self._told |= block.told
+        self._told |= block.ids
         return True
 
     def _path_block(self, path: GraphPath, chars: int) -> _Block:
         """From the last vertex on to which this path was told already."""
-        begun = 0
-        while begun < len(path.hops) and path.hops[begun].edge.id in self._told:
-            begun += 1
-        at = path.seed if not begun else path.hops[begun - 1].vertex
-        told = {at.id}
+        start = 0
+        while start < len(path.hops) and path.hops[start].edge.id in self._told:
+            start += 1
+        at = path.seed if not start else path.hops[start - 1].vertex
+        ids = {at.id}
         lines = list(self._vertex_lines(at, chars))
-        for hop in path.hops[begun:]:
-            lines += self._hop_lines(at, hop, chars, hop.vertex.id in told)
-            told |= {hop.vertex.id, hop.edge.id}
+        for hop in path.hops[start:]:
+            lines += self._hop_lines(at, hop, chars, hop.vertex.id in ids)
+            ids |= {hop.vertex.id, hop.edge.id}
             at = hop.vertex
-        return _Block(lines=tuple(lines), told=frozenset(told))
+        return _Block(lines=tuple(lines), ids=frozenset(ids))
 
-    def _hop_lines(self, at: Vertex, hop: Hop, chars: int, told: bool) -> Iterable[str]:
+    def _hop_lines(self, at: Vertex, hop: Hop, chars: int, is_repeat: bool) -> Iterable[str]:
         arrow = f"{'*' if hop.edge.id in self._matched else ' '} {'→' if hop.forward else '←'}"
-        sentence = clip(plain_line(hop.edge.text or hop.edge.evidence), _SENTENCE_CHARS)
+        sentence = clip(plain_line(hop.edge.text or hop.edge.evidence), 1_000)
         # That it relates the two says no more than that it is there.
         kind = "" if hop.edge.kind is EdgeKind.RELATES and sentence else f"{hop.edge.kind.value}, "
         strength = f"{kind}{hop.edge.weight:.2f}"
@@ -184,46 +177,48 @@ class _Page:
                 yield envelope(
                     sentence, doubtful.record.origin if is_vouched(hop.edge) else hop.edge.origin, "says why"
                 )
-        yield from [self._name(hop.vertex)] if told else self._vertex_lines(hop.vertex, chars)
+        yield from [self._name(hop.vertex)] if is_repeat else self._vertex_lines(hop.vertex, chars)
 
     def _vertex_lines(self, vertex: Vertex, chars: int) -> Iterable[str]:
         if vertex.id in self._told:
             return [f"{self._name(vertex)} (above)"]
         detail, text = _detail(vertex.record), _text(vertex.record)
         if vertex.trusted:
-            about = f" {clip(plain_line(detail), _DETAIL_CHARS)}" if detail else ""
+            about = f" {clip(plain_line(detail), 160)}" if detail else ""
             return [f"{self._name(vertex)} {vertex.label}{about}: {clip(plain_line(text), chars)}"]
-        said = "\n".join(clip(plain_line(part), chars) for part in (detail, text) if part)
-        return [f"{self._name(vertex)} {vertex.label}", envelope(said, vertex.record.origin)]
+        body = "\n".join(clip(plain_line(part), chars) for part in (detail, text) if part)
+        return [f"{self._name(vertex)} {vertex.label}", envelope(body, vertex.record.origin)]
 
     def _name(self, vertex: Vertex) -> str:
         return f"{'* ' if vertex.id in self._matched else ''}[{citable_name(vertex)}]"
 
-    def text(self, paths: int, left: Sequence[Vertex], cut_off: Mapping[str, int]) -> str:
+    def text(self, paths: int, missing: Sequence[Vertex], cut_off: Mapping[str, int]) -> str:
         """Everything that has room, and in the last line what has not; "" when there is room for nothing."""
         if not self._told:
             return ""
-        names = list(dict.fromkeys(citable_name(vertex) for vertex in left if vertex.id not in self._told))
+        names = list(dict.fromkeys(citable_name(vertex) for vertex in missing if vertex.id not in self._told))
         room = self._room + _ENDING_TOKENS
         endings = (_ending(paths, names, most, cut_off) for most in range(min(len(names), _MOST_NAMED), -1, -1))
-        ending = next((said for said in endings if count_tokens(said) < room), "")
+        ending = next((candidate for candidate in endings if count_tokens(candidate) < room), "")
         return "\n\n".join([*self._blocks, *([ending] if ending else [])])
 
 
 def _ending(paths: int, names: Sequence[str], most: int, cut_off: Mapping[str, int]) -> str:
-    said = []
+    sentences = []
     if names:
-        shown, more = ", ".join(f"[{name}]" for name in names[:most]), len(names) - most
-        rest = f"{shown and ' and '}{counted(more, 'more node' if shown else 'node')}" if more else ""
+        listing, more = ", ".join(f"[{name}]" for name in names[:most]), len(names) - most
+        rest = f"{listing and ' and '}{counted(more, 'more node' if listing else 'node')}" if more else ""
         of_paths = f", of {counted(paths, 'path')}" if paths else ""
-        said.append(f"Left out for want of room: {shown}{rest}{of_paths}.")
+        sentences.append(f"Left out for want of room: {listing}{rest}{of_paths}.")
     if reasons := [f"{count:,} {_CUT_OFF[why]}" for why, count in sorted(cut_off.items()) if why in _CUT_OFF]:
-        said.append(f"Not followed: {', '.join(reasons)}.")
-    return " ".join(said)
+        sentences.append(f"Not followed: {', '.join(reasons)}.")
+    return " ".join(sentences)
 
 
 def citable_name(vertex: Vertex) -> str:
-    """How a vertex is cited and found again: by its name where that is a plain word, else by the end of its id."""
+    """Name under which a vertex is cited and found again: its own where that is a plain word, else the end of its
+    id.
+    """
     plain = _NAME.fullmatch(vertex.name) is not None and not is_own(vertex.name)
     return vertex.name if plain and (vertex.trusted or is_plain_name(vertex.name)) else ending(vertex.id)
 
@@ -233,18 +228,18 @@ def _text(record: Node | Memory) -> str:
 
 
 def _detail(record: Node | Memory) -> str:
-    """What else a reader must know of it: when, where from, how it ended."""
+    """Details of a record that a reader needs: when, where from, how it ended."""
     if isinstance(record, Memory):
         avoid = "AVOID, " if record.outcome is Outcome.FAILURE else ""
         return f"({avoid}when: {occasion(record.description)})" if record.description else avoid.rstrip(", ")
     fields = record.fields
     dates = [str(fields[name]) for name in ("start_date", "end_date") if name in fields]
-    said = [" to ".join(dict.fromkeys(dates))] if dates else []
-    said += [f"by {fields['user_role']}"] if "user_role" in fields else []
+    details = [" to ".join(dict.fromkeys(dates))] if dates else []
+    details += [f"by {fields['user_role']}"] if "user_role" in fields else []
     for name in ("preference_type", "status", "parameter_field", "doc_pointer", "relevant_parts"):
         words = _words(fields.get(name, ""))
-        said += [words] if words and (name != "parameter_field" or words not in record.text) else []
-    return ", ".join(said)
+        details += [words] if words and (name != "parameter_field" or words not in record.text) else []
+    return ", ".join(details)
 
 
 def _words(value: Any) -> str:

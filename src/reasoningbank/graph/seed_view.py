@@ -63,18 +63,18 @@ def edge_view(edge: Edge, names: Mapping[str, str]) -> dict[str, Any]:
 
 def vertex_views(reader: Reader, vertices: Iterable[Vertex]) -> list[dict[str, Any]]:
     """Nodes and lessons, each with the names of what it points at."""
-    shown = list(vertices)
-    pointers = pointers_of(reader, [vertex.id for vertex in shown])
+    vertices = list(vertices)
+    pointers = pointers_of(reader, [vertex.id for vertex in vertices])
     return [
         node_view(vertex.record, pointers.get(vertex.id, ()))
         if isinstance(vertex.record, Node)
         else lesson_view(vertex.record, pointers.get(vertex.id, ()))
-        for vertex in shown
+        for vertex in vertices
     ]
 
 
 def subgraph_view(reader: Reader, subgraph: Subgraph) -> dict[str, list[dict[str, Any]]]:
-    """What `bank.graph.add` takes back: nodes, edges and lessons."""
+    """A subgraph as `bank.graph.add` takes it back: nodes, edges and lessons."""
     views = vertex_views(reader, subgraph.vertices)
     names = {vertex.id: vertex.name for vertex in subgraph.vertices}
     return {
@@ -88,24 +88,24 @@ def pointers_of(reader: Reader, ids: list[str]) -> dict[str, list[str]]:
     """For each node the names of the lessons that it taught, and for each lesson those of its nodes."""
     if not ids:
         return {}
-    wanted = {"kind": EdgeKind.TEACHES.value}
-    outward, inward = reader.select_either(Edge, ("source_id", "target_id"), ids, wanted)
-    revoked = revoked_origins(reader)
-    pairs = {(edge.source_id, edge.target_id) for edge in outward if edge.origin not in revoked}
-    pairs |= {(edge.target_id, edge.source_id) for edge in inward if edge.origin not in revoked}
+    where = {"kind": EdgeKind.TEACHES.value}
+    outward, inward = reader.select_either(Edge, ("source_id", "target_id"), ids, where)
+    hidden_origins = revoked_origins(reader)
+    pairs = {(edge.source_id, edge.target_id) for edge in outward if edge.origin not in hidden_origins}
+    pairs |= {(edge.target_id, edge.source_id) for edge in inward if edge.origin not in hidden_origins}
     ends = find_vertices(reader, sorted({far for _, far in pairs}))
-    found: dict[str, list[str]] = {}
+    pointers: dict[str, list[str]] = {}
     for near, far in pairs:
         if far in ends:
-            found.setdefault(near, []).append(ends[far].name)
-    return {near: sorted(names) for near, names in found.items()}
+            pointers.setdefault(near, []).append(ends[far].name)
+    return {near: sorted(names) for near, names in pointers.items()}
 
 
 def lessons_of(context: BankContext, namespace: str | None = None) -> list[dict[str, Any]]:
     """The memories that nodes taught, in the order of their names."""
     with context.read_for_output() as reader:
-        taught = {edge.target_id for edge in reader.select(Edge, {"kind": EdgeKind.TEACHES.value})}
-        found = find_vertices(reader, sorted(taught)).values()
-        wanted = None if namespace == EVERY_NAMESPACE else namespace or context.namespace
-        own = [one for one in found if one.label == LESSON and wanted in (None, one.record.namespace)]
+        lesson_ids = {edge.target_id for edge in reader.select(Edge, {"kind": EdgeKind.TEACHES.value})}
+        vertices = find_vertices(reader, sorted(lesson_ids)).values()
+        scope = None if namespace == EVERY_NAMESPACE else namespace or context.namespace
+        own = [vertex for vertex in vertices if vertex.label == LESSON and scope in (None, vertex.record.namespace)]
         return vertex_views(reader, sorted(own, key=lambda vertex: (vertex.name, vertex.id)))

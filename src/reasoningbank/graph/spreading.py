@@ -42,13 +42,13 @@ def _whole(value: object, name: str, most: int) -> int:
     return value
 
 
-def ties_of(reader: Reader, visible: Visible, wanted: Callable[[Tie], bool] | None = None) -> FindTies:
-    """The strongest ties of vertices that may be shown, or of those the ones that are wanted."""
+def ties_of(reader: Reader, visible: Visible, accepts: Callable[[Tie], bool] | None = None) -> FindTies:
+    """Finder of the strongest ties of vertices that may be shown; with `accepts`, of these the ties that it accepts."""
 
     def find(ids: Sequence[str]) -> Mapping[str, Sequence[Tie]]:
         return {
-            one: [tie for tie in ties if visible.says(tie) and (wanted is None or wanted(tie))]
-            for one, ties in reader.strongest_ties(ids, TIES_ASKED).items()
+            vertex_id: [tie for tie in ties if visible.says(tie) and (accepts is None or accepts(tie))]
+            for vertex_id, ties in reader.strongest_ties(ids, TIES_ASKED).items()
         }
 
     return find
@@ -65,19 +65,19 @@ def walk_from(
     ends: Callable[[Reached], bool] | None = None,
 ) -> Walk:
     """The best paths from the seeds; with `ends`, those alone that end so."""
-    found = spread(seed_matches(seeds, visible), find_ties or ties_of(reader, visible), visible, bounds)
-    ways = trails(found) if ends is None else _trails_to(found, ends)
+    result = spread(seed_matches(seeds, visible), find_ties or ties_of(reader, visible), visible, bounds)
+    ways = trails(result) if ends is None else _trails_to(result, ends)
     return Walk(
         question=question,
         seeds=tuple(seeds),
         paths=tuple(make_paths(reader, ways, limit)),
-        visited=len(found.reached),
-        cut_off={**found.cut_off, **({"paths": len(ways) - limit} if len(ways) > limit else {})},
+        visited=len(result.reached),
+        cut_off={**result.cut_off, **({"paths": len(ways) - limit} if len(ways) > limit else {})},
     )
 
 
 def seed_matches(seeds: Sequence[GraphHit], visible: Visible) -> dict[str, float]:
-    """How well each seed matches; the ends of an edge as its sentence does, times its weight."""
+    """Match of each seed with the question; the ends of an edge match as its sentence does, times its weight."""
     matches: dict[str, float] = {}
     for hit in seeds:
         ends = [(hit.vertex.id, hit.score)] if hit.vertex is not None else []
@@ -89,26 +89,26 @@ def seed_matches(seeds: Sequence[GraphHit], visible: Visible) -> dict[str, float
     return {end: match for end, match in matches.items() if end in there}
 
 
-def _trails_to(found: Spread, ends: Callable[[Reached], bool]) -> list[Trail]:
+def _trails_to(result: Spread, ends: Callable[[Reached], bool]) -> list[Trail]:
     """The way to each vertex that is an end, the strongest first."""
-    made = []
-    for one in found.reached.values():
-        if one.tie is not None and ends(one):
-            steps = [one]
+    ways = []
+    for arrival in result.reached.values():
+        if arrival.tie is not None and ends(arrival):
+            steps = [arrival]
             while steps[0].tie is not None:
-                steps.insert(0, found.reached[steps[0].before])
-            made.append(Trail(tuple(steps), 1, one.activation))
-    return sorted(made, key=lambda trail: (-trail.gain, trail.steps[-1].id))
+                steps.insert(0, result.reached[steps[0].before])
+            ways.append(Trail(tuple(steps), 1, arrival.activation))
+    return sorted(ways, key=lambda trail: (-trail.gain, trail.steps[-1].id))
 
 
 def make_paths(reader: Reader, ways: Sequence[Trail], limit: int) -> list[GraphPath]:
     """The best trails with their texts, without those through something that was removed meanwhile."""
-    told = ways[:limit]
-    vertices = find_vertices(reader, [step.id for way in told for step in way.steps])
-    edges = reader.get(Edge, list(dict.fromkeys(step.tie.edge_id for way in told for step in way.steps if step.tie)))
+    best = ways[:limit]
+    vertices = find_vertices(reader, [step.id for way in best for step in way.steps])
+    edges = reader.get(Edge, list(dict.fromkeys(step.tie.edge_id for way in best for step in way.steps if step.tie)))
     return [
         _path(way, vertices, edges)
-        for way in told
+        for way in best
         if all(step.id in vertices and (step.tie is None or step.tie.edge_id in edges) for step in way.steps)
     ]
 

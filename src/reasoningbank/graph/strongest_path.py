@@ -22,7 +22,7 @@ BY = ("strongest", "shortest")
 
 
 class PathSoFar(NamedTuple):
-    """How a vertex is reached so far."""
+    """The best way to a vertex so far."""
 
     cost: float
     hops: int
@@ -43,34 +43,30 @@ def find_path(
     if by not in BY:
         raise InvalidInput(f"by {by!r} is unknown: use one of {', '.join(BY)}.")
     ways = {source: PathSoFar(0.0, 0, "", None)}
-    opened = {source}
+    frontier = {source}
     hidden: set[str] = set()
     cut_off: Counter[str] = Counter()
-    while opened:
+    while frontier:
         best = ways[target][:2] if target in ways else (float("inf"), 0)
-        batch = sorted((ways[one][:2], one) for one in opened if ways[one][:2] < best)[:BATCH]
+        batch = sorted((ways[vertex][:2], vertex) for vertex in frontier if ways[vertex][:2] < best)[:BATCH]
         if not batch or len(ways) > MOST_VISITED:
             cut_off["visited"] += len(batch)
             break
-        near = [one for _, one in batch]
-        opened.difference_update(near)
-        deeper = [one for one in near if ways[one].hops < depth]
+        near = [vertex for _, vertex in batch]
+        frontier.difference_update(near)
+        deeper = [vertex for vertex in near if ways[vertex].hops < depth]
         cut_off["depth"] += len(near) - len(deeper)
-        found = find_ties(deeper) if deeper else {}
-        unknown = sorted({tie.far for ties in found.values() for tie in ties} - ways.keys() - hidden)
+        adjacency = find_ties(deeper) if deeper else {}
+        unknown = sorted({tie.far for ties in adjacency.values() for tie in ties} - ways.keys() - hidden)
         hidden.update(set(unknown).difference(find_visible(unknown)))
-        for one in deeper:
-            for tie in sorted(found.get(one, ()), key=lambda tie: (tie.far, -tie.weight, tie.edge_id)):
-                cost = _cost(tie, by) + ways[one].cost
-                way = PathSoFar(cost, ways[one].hops + 1, one, tie)
+        for vertex in deeper:
+            for tie in sorted(adjacency.get(vertex, ()), key=lambda tie: (tie.far, -tie.weight, tie.edge_id)):
+                step_cost = -log(max(tie.weight, LEAST_WEIGHT)) if by == "strongest" else 1.0
+                way = PathSoFar(ways[vertex].cost + step_cost, ways[vertex].hops + 1, vertex, tie)
                 if tie.far not in hidden and (tie.far not in ways or way[:2] < ways[tie.far][:2]):
                     ways[tie.far] = way
-                    opened.add(tie.far)
+                    frontier.add(tie.far)
     return PathFound(_steps(ways, source, target), len(ways), +cut_off)
-
-
-def _cost(tie: Tie, by: str) -> float:
-    return -log(max(tie.weight, LEAST_WEIGHT)) if by == "strongest" else 1.0
 
 
 def _steps(ways: Mapping[str, PathSoFar], source: str, target: str) -> tuple[Reached, ...]:
@@ -80,8 +76,8 @@ def _steps(ways: Mapping[str, PathSoFar], source: str, target: str) -> tuple[Rea
     while ways[chain[0]].tie is not None:
         chain.insert(0, ways[chain[0]].before)
     strength, steps = 1.0, []
-    for depth, one in enumerate(chain):
-        tie = ways[one].tie
+    for depth, vertex in enumerate(chain):
+        tie = ways[vertex].tie
         strength *= 1.0 if tie is None else tie.weight
-        steps.append(Reached(one, strength, source, depth, ways[one].before, tie))
+        steps.append(Reached(vertex, strength, source, depth, ways[vertex].before, tie))
     return tuple(steps)

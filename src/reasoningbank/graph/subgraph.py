@@ -24,12 +24,14 @@ class Vertex:
     tags: tuple[str, ...]
     conv_id: str
     trusted: bool
-    """Whether more than a tool, a file or a stranger stands behind it."""
+    """True if more than a tool, a file or a stranger stands behind it."""
     record: Node | Memory
 
 
 def is_vouched(edge: Edge) -> bool:
-    """Whether more than a tool, a file or a stranger says it, as far as that does not follow from its ends."""
+    """True if more than a tool, a file or a stranger says the edge; without an origin its trust follows from its
+    ends.
+    """
     return not edge.origin or level_of(edge.origin) > Trust.UNTRUSTED
 
 
@@ -39,7 +41,7 @@ class Hop:
 
     edge: Edge
     forward: bool
-    """Whether the step goes the way that the edge points."""
+    """True if the step goes the way that the edge points."""
     vertex: Vertex
 
 
@@ -49,12 +51,12 @@ class GraphPath:
     hops: tuple[Hop, ...]
     score: float
     parts: Mapping[str, float]
-    """What the score is made of."""
+    """The components of the score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphHit:
-    """What a search found: a vertex or an edge."""
+    """A search hit in the graph: a vertex or an edge."""
 
     vertex: Vertex | None
     edge: Edge | None
@@ -64,7 +66,7 @@ class GraphHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """What was reached from the seeds of a question, the best path first."""
+    """The paths reached from the seeds of a question, best first."""
 
     question: str
     seeds: tuple[GraphHit, ...]

@@ -1,7 +1,7 @@
 """Windows in time that a question names: "in July", "last week", "Q3", "2025-07", "between 3 and 9 July", "since May".
 
-Knows English words for days, weeks, months, quarters and years, and that a month without a year may be one of several:
-the latest is meant first. What time it is now is an argument. All in UTC; a window ends before its last moment.
+English words for days, weeks, months, quarters and years. A month without a year may be one of several: the latest is
+meant first. What time it is now is an argument. All in UTC; a window ends before its last moment.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from reasoningbank.core.patterns import pattern
 
 EARLIER_YEARS = 10
-"""How many years back a month without a year may be."""
+"""Number of years that a month without a year may lie back."""
 
 
 class TimeWindow(NamedTuple):
@@ -24,11 +24,11 @@ class TimeWindow(NamedTuple):
 
 
 class Named(NamedTuple):
-    """What a question says about time."""
+    """Time windows that a question names."""
 
     words: str
     windows: tuple[TimeWindow, ...]
-    """What may be meant, the likeliest first."""
+    """Windows that may be meant, the likeliest first."""
 
 
 _MONTHS = {
@@ -84,12 +84,12 @@ class _Calendar:
     def date(self, day: str, month: str, year: str | None, last_day: str | None = None) -> tuple[TimeWindow, ...]:
         first, last = _number(day), _number(last_day or day)
         years = [int(year)] if year is not None else [self.now.year - back for back in range(EARLIER_YEARS + 1)]
-        found = []
-        for one in years:
-            begin, end = _day(one, _month(month), first), _day(one, _month(month), last)
+        windows = []
+        for calendar_year in years:
+            begin, end = _day(calendar_year, _month(month), first), _day(calendar_year, _month(month), last)
             if begin is not None and end is not None and begin <= end and (year is not None or begin <= self.now):
-                found.append(_window(begin, end + timedelta(days=1)))
-        return tuple(found)
+                windows.append(_window(begin, end + timedelta(days=1)))
+        return tuple(windows)
 
     def unit(self, name: str, back: int) -> tuple[TimeWindow, ...]:
         """The day, week, month, quarter or year that now lies in, or one so many before it."""
@@ -113,20 +113,20 @@ _DAYS = {"day": 1, "week": 7, "month": 30.44, "quarter": 91.31, "year": 365.25}
 Read = Callable[[_Calendar, re.Match[str]], tuple[TimeWindow, ...]]
 
 
-def _iso_day(calendar: _Calendar, found: re.Match[str]) -> tuple[TimeWindow, ...]:
-    day = _day(int(found[1]), int(found[2]), int(found[3]))
+def _iso_day(calendar: _Calendar, match: re.Match[str]) -> tuple[TimeWindow, ...]:
+    day = _day(int(match[1]), int(match[2]), int(match[3]))
     return calendar.days(day) if day is not None else ()
 
 
-def _months_between(calendar: _Calendar, found: re.Match[str]) -> tuple[TimeWindow, ...]:
-    first, last = _month(found[1]), _month(found[2])
-    return calendar.months(first, found[3], (last - first) % 12 + 1)
+def _months_between(calendar: _Calendar, match: re.Match[str]) -> tuple[TimeWindow, ...]:
+    first, last = _month(match[1]), _month(match[2])
+    return calendar.months(first, match[3], (last - first) % 12 + 1)
 
 
 def _part_of_year(months: int) -> Read:
-    def read(calendar: _Calendar, found: re.Match[str]) -> tuple[TimeWindow, ...]:
-        number = _ORDINALS.get(found[1].lower()) or int(found[1][-1])
-        return calendar.months((number - 1) * months + 1, found[2], months)
+    def read(calendar: _Calendar, match: re.Match[str]) -> tuple[TimeWindow, ...]:
+        number = _ORDINALS.get(match[1].lower()) or int(match[1][-1])
+        return calendar.months((number - 1) * months + 1, match[2], months)
 
     return read
 
@@ -168,18 +168,18 @@ _UNTIL = pattern(r"\b(?:until|till|before|up\s+to|by)\s+(?:the\s+)?$", re.IGNORE
 def find_time_words(text: str, now: float) -> Named | None:
     """The first window in time that a text names; None where it names none."""
     calendar = _Calendar(now)
-    named = min(_find_forms(text, calendar), key=lambda one: one[:2], default=None)
-    return None if named is None else named[2]
+    earliest = min(_find_forms(text, calendar), key=lambda entry: entry[:2], default=None)
+    return None if earliest is None else earliest[2]
 
 
 def _find_forms(text: str, calendar: _Calendar) -> Iterator[tuple[int, int, Named]]:
     for number, (form, read) in enumerate(_FORMS):
-        for found in form.finditer(text):
-            windows = read(calendar, found)
+        for match in form.finditer(text):
+            windows = read(calendar, match)
             if windows:
                 # Where the date itself begins, whichever form has a preposition before it.
-                start = found.start(1) if found.re.groups else found.start()
-                yield start, number, Named(found[0], tuple(_apply_bounds(text[:start], windows, calendar)))
+                start = match.start(1) if match.re.groups else match.start()
+                yield start, number, Named(match[0], tuple(_apply_bounds(text[:start], windows, calendar)))
 
 
 def _apply_bounds(before: str, windows: tuple[TimeWindow, ...], calendar: _Calendar) -> Iterator[TimeWindow]:

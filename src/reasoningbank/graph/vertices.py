@@ -19,29 +19,29 @@ from reasoningbank.ports import Reader
 
 def find_vertices(reader: Reader, ids: Iterable[str]) -> dict[str, Vertex]:
     """The vertices with these ids that may be shown."""
-    wanted = list(dict.fromkeys(ids))
-    if not wanted:
+    unique_ids = list(dict.fromkeys(ids))
+    if not unique_ids:
         return {}
-    nodes = reader.get(Node, [one for one in wanted if not one.startswith("mem_")])
-    lacking = [one for one in wanted if one not in nodes]
+    nodes = reader.get(Node, [vertex_id for vertex_id in unique_ids if not vertex_id.startswith("mem_")])
+    lacking = [vertex_id for vertex_id in unique_ids if vertex_id not in nodes]
     memories = reader.get(Memory, lacking) if lacking else {}
     return {vertex.id: vertex for vertex in make_vertices(reader, [*nodes.values(), *memories.values()])}
 
 
 def make_vertices(reader: Reader, records: Sequence[Node | Memory]) -> list[Vertex]:
     """Records as vertices, without those that may not be shown."""
-    revoked = revoked_origins(reader) if any(one.origin != "user" for one in records) else frozenset()
-    memories = [one for one in records if isinstance(one, Memory)]
+    hidden_origins = revoked_origins(reader) if any(record.origin != "user" for record in records) else frozenset()
+    memories = [record for record in records if isinstance(record, Memory)]
     levels = levels_of(reader, memories)
-    made: list[Vertex] = []
-    for one in records:
-        if one.origin in revoked:
+    vertices: list[Vertex] = []
+    for record in records:
+        if record.origin in hidden_origins:
             continue
-        if isinstance(one, Node):
-            made.append(node_vertex(one))
-        elif one.state is State.ACTIVE:
-            made.append(lesson_vertex(one, trusted=trust_of(one, levels) > Trust.UNTRUSTED))
-    return made
+        if isinstance(record, Node):
+            vertices.append(node_vertex(record))
+        elif record.state is State.ACTIVE:
+            vertices.append(lesson_vertex(record, is_trusted=trust_of(record, levels) > Trust.UNTRUSTED))
+    return vertices
 
 
 def node_vertex(node: Node) -> Vertex:
@@ -57,7 +57,7 @@ def node_vertex(node: Node) -> Vertex:
     )
 
 
-def lesson_vertex(memory: Memory, *, trusted: bool) -> Vertex:
+def lesson_vertex(memory: Memory, *, is_trusted: bool) -> Vertex:
     return Vertex(
         id=memory.id,
         name=memory.key or memory.id,
@@ -65,7 +65,7 @@ def lesson_vertex(memory: Memory, *, trusted: bool) -> Vertex:
         text=memory.content,
         tags=memory.tags,
         conv_id="",
-        trusted=trusted,
+        trusted=is_trusted,
         record=memory,
     )
 
@@ -74,9 +74,9 @@ def find_record(context: BankContext, reader: Reader, reference: str, namespace:
     """A node by its name in a namespace or by its id, or a memory by its id or key; a piece of an id is enough."""
     reference = required_text(reference, "An id or name", MAX_TITLE_CHARS)
     where = namespace or context.namespace
-    found = find_records(context, reader, [reference], where).get(reference)
-    if found is not None:
-        return found
+    record = find_records(context, reader, [reference], where).get(reference)
+    if record is not None:
+        return record
     if (whole := full_id(reader, Node, reference)) is not None:
         return reader.get(Node, [whole])[whole]
     if (whole := full_id(reader, Memory, reference)) is not None:
@@ -89,8 +89,8 @@ def find_records(
 ) -> dict[str, Node | Memory]:
     """For each reference that is a whole name, id or key, what it names; a node before a memory."""
     # Names and keys are kept without secrets, so they are looked for without.
-    kept = {reference: context.scrubber.scrub(reference).text for reference in dict.fromkeys(references)}
-    names = sorted(set(kept.values()))
+    name_by_reference = {reference: context.scrubber.scrub(reference).text for reference in dict.fromkeys(references)}
+    names = sorted(set(name_by_reference.values()))
     by_name: dict[str, Node | Memory] = {}
     if names:
         by_name = {node.name: node for node in reader.select(Node, {"namespace": namespace, "name": names})}
@@ -101,4 +101,4 @@ def find_records(
     if lacking := [name for name in lacking if name not in by_name]:
         where = {"namespace": namespace, "key": lacking, "state": LIVE_STATES}
         by_name.update({memory.key or "": memory for memory in reader.select(Memory, where)})
-    return {reference: by_name[name] for reference, name in kept.items() if name in by_name}
+    return {reference: by_name[name] for reference, name in name_by_reference.items() if name in by_name}

@@ -1,4 +1,4 @@
-"""Which vertices and edges a walk may come to: those of the namespace that asks, neither revoked nor forgotten.
+"""Vertices and edges that a walk may come to: those of the namespace that asks, neither revoked nor forgotten.
 
 A node belongs to its namespace; a memory reaches as far as its scope. Asked a level at a time, without a look at texts.
 """
@@ -30,12 +30,12 @@ class Visible:
         return set(self.rows(ids))
 
     def rows(self, ids: Sequence[str]) -> dict[str, VertexRow]:
-        """Those that may be visited."""
-        return {one: row for one, row in self._reader.vertex_rows(ids).items() if self._shows(row)}
+        """Rows of those of the vertices that may be visited."""
+        return {vertex_id: row for vertex_id, row in self._reader.vertex_rows(ids).items() if self._shows(row)}
 
-    def says(self, said: Edge | Tie) -> bool:
-        """Whether an edge may be shown where both of its ends are."""
-        return said.origin not in self._revoked
+    def says(self, edge: Edge | Tie) -> bool:
+        """True if an edge may be shown, given that both of its ends are."""
+        return edge.origin not in self._revoked
 
     def _shows(self, row: VertexRow) -> bool:
         if row.origin in self._revoked or row.state is not State.ACTIVE or row.conv_id in self._exclude:

@@ -23,8 +23,6 @@ _MOST_EDGES = 4 * MOST_NEIGHBOURS
 """Looked at in a step, shared out among the vertices that it starts from: some lead to what may not be shown."""
 _FEWEST_EDGES = 64
 """Looked at of each vertex, however many there are."""
-_EDGES_PER_PAGE = 500
-_NODE_CHARS = 80
 DIRECTIONS = ("out", "in", "both")
 
 
@@ -55,47 +53,48 @@ def title_of(record: Memory | Node) -> str:
     if isinstance(record, Memory):
         return record.title
     name = "" if record.name == record.id else f"{record.name} "
-    return f"{name}{record.label.value}: {record.text[:_NODE_CHARS]}"
+    return f"{name}{record.label.value}: {record.text[:80]}"
 
 
 def neighbours(
     context: BankContext, reference: str, *, kind: str | None = None, direction: str = "both", depth: int = 1
 ) -> list[Neighbour]:
-    """The nearest first, the stronger first among equals; forgotten memories are passed over.
+    """Neighbours of a memory or node, the nearest first, the stronger first among equals, without forgotten
+    memories.
 
-    Where several edges join the same two, each is told.
+    Where several edges join the same two, each of them is listed.
     """
-    wanted = None if kind is None else one_of(EdgeKind, kind, "kind")
+    edge_kind = None if kind is None else one_of(EdgeKind, kind, "kind")
     if direction not in DIRECTIONS:
         raise InvalidInput(f"direction {direction!r} is unknown: use one of {', '.join(DIRECTIONS)}.")
     if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= 10:
         raise InvalidInput(f"depth must be a whole number from 1 to 10, not {depth!r}.")
     with context.read_for_output() as reader:
         start = _named_record(context, reader, reference) or context.memory(reader, reference)
-        revoked = revoked_origins(reader)
+        hidden_origins = revoked_origins(reader)
         # A memory that waits for a decision can be looked at by its id, or nobody could decide.
-        if isinstance(start, Node) and start.origin in revoked:
+        if isinstance(start, Node) and start.origin in hidden_origins:
             raise NotFound(f"{reference!r} is not to be shown: its origin was revoked, or is in quarantine.")
-        seen = {start.id}
-        found: list[Neighbour] = []
+        nearer_ids = {start.id}
+        neighbourhood: list[Neighbour] = []
         frontier = {start.id: 1.0}
         for steps in range(1, depth + 1):
-            reached: dict[str, float] = {}
+            next_frontier: dict[str, float] = {}
             ways: dict[str, str] = {}
-            near_by = _edges_of(reader, list(frontier), wanted, direction)
-            edges = [entry for entry in near_by if entry[2] not in seen and entry[0].origin not in revoked]
-            ends = _showable(_records(reader, {far for _, _, far in edges}), revoked)
+            near_by = _edges_of(reader, list(frontier), edge_kind, direction)
+            edges = [entry for entry in near_by if entry[2] not in nearer_ids and entry[0].origin not in hidden_origins]
+            ends = _showable(_records(reader, {far for _, _, far in edges}), hidden_origins)
             for edge, near, far in edges:
                 record = ends.get(far)
-                if record is None or len(found) >= MOST_NEIGHBOURS:
+                if record is None or len(neighbourhood) >= MOST_NEIGHBOURS:
                     continue
                 # By the strongest way first; what lies beside that edge is parallel, what comes another way is not.
                 if ways.setdefault(far, near) != near:
                     continue
-                seen.add(far)
+                nearer_ids.add(far)
                 strength = frontier[near] * edge.weight
-                reached[far] = max(strength, reached.get(far, 0.0))
-                found.append(
+                next_frontier[far] = max(strength, next_frontier.get(far, 0.0))
+                neighbourhood.append(
                     Neighbour(
                         record=record,
                         edge=edge,
@@ -104,17 +103,17 @@ def neighbours(
                         strength=strength,
                     )
                 )
-            frontier = reached
-            if not frontier or len(found) >= MOST_NEIGHBOURS:
+            frontier = next_frontier
+            if not frontier or len(neighbourhood) >= MOST_NEIGHBOURS:
                 break
     best: dict[str, float] = {}
-    for one in found:
-        best[one.record.id] = max(one.strength, best.get(one.record.id, 0.0))
-    return sorted(found, key=lambda n: (n.steps, -best[n.record.id], n.record.id, -n.strength, n.edge.id))
+    for neighbour in neighbourhood:
+        best[neighbour.record.id] = max(neighbour.strength, best.get(neighbour.record.id, 0.0))
+    return sorted(neighbourhood, key=lambda n: (n.steps, -best[n.record.id], n.record.id, -n.strength, n.edge.id))
 
 
 def _named_record(context: BankContext, reader: Reader, reference: str) -> Memory | Node | None:
-    """None for what is no name, or the id of a memory: that asks for no look among the nodes."""
+    """The record of a name; None for what is no name, or the id of a memory: that asks for no look among the nodes."""
     if not isinstance(reference, str) or reference.startswith(f"{kind_of(Memory).prefix}_"):
         return None
     return find_records(context, reader, [reference], context.namespace).get(reference)
@@ -126,25 +125,25 @@ def _records(reader: Reader, ids: set[str]) -> dict[str, Memory | Node]:
     return {**memories, **(reader.get(Node, rest) if rest else {})}
 
 
-def _showable(records: Mapping[str, Memory | Node], revoked: Container[str]) -> dict[str, Memory | Node]:
-    """Without what was forgotten, or came from a revoked origin or from what did."""
+def _showable(records: Mapping[str, Memory | Node], hidden_origins: Container[str]) -> dict[str, Memory | Node]:
+    """The records without those that were forgotten, or came from a revoked origin or from what did."""
     hidden = (State.FORGOTTEN, State.QUARANTINED)
     return {
-        one: record
-        for one, record in records.items()
-        if record.origin not in revoked and (isinstance(record, Node) or record.state not in hidden)
+        record_id: record
+        for record_id, record in records.items()
+        if record.origin not in hidden_origins and (isinstance(record, Node) or record.state not in hidden)
     }
 
 
 def _edges_of(reader: Reader, ids: list[str], kind: EdgeKind | None, direction: str) -> Iterator[tuple[Edge, str, str]]:
     """The strongest edges at these memories, the strongest first, as (edge, near end, far end)."""
-    narrowed = {} if kind is None else {"kind": kind.value}
+    where = {} if kind is None else {"kind": kind.value}
     ends = [end for end, way in (("source_id", "out"), ("target_id", "in")) if direction in (way, "both")]
     of_each = max(_FEWEST_EDGES, _MOST_EDGES // len(ids))
     edges = [
         (edge, *((edge.source_id, edge.target_id) if end == "source_id" else (edge.target_id, edge.source_id)))
-        for end, found in zip(ends, reader.strongest_edges(ids, of_each, ends, narrowed), strict=True)
-        for edge in found
+        for end, rows in zip(ends, reader.strongest_edges(ids, of_each, ends, where), strict=True)
+        for edge in rows
     ]
     yield from sorted(edges, key=lambda entry: (-entry[0].weight, entry[0].id))
 
@@ -174,27 +173,27 @@ def edges(
     if tags:
         where["tags"] = [context.scrubber.scrub(tag).text for tag in clean_tags(tags)]
     least = clean_fraction(least_weight, "least_weight")
-    found: list[Edge] = []
+    matches: list[Edge] = []
     with context.read_for_output() as reader:
-        revoked = revoked_origins(reader)
+        hidden_origins = revoked_origins(reader)
         titles: dict[str, str] = {}
-        while len(found) < limit and (page := _page(reader, where, before)):
-            said = [edge for edge in page if edge.weight >= least and edge.origin not in revoked]
-            ends = _records(reader, {end for edge in said for end in (edge.source_id, edge.target_id)})
-            shown = _showable(ends, revoked)
-            found += [edge for edge in said if edge.source_id in shown and edge.target_id in shown]
-            titles |= {one: title_of(record) for one, record in shown.items()}
+        while len(matches) < limit and (page := _page(reader, where, before)):
+            candidates = [edge for edge in page if edge.weight >= least and edge.origin not in hidden_origins]
+            ends = _records(reader, {end for edge in candidates for end in (edge.source_id, edge.target_id)})
+            visible = _showable(ends, hidden_origins)
+            matches += [edge for edge in candidates if edge.source_id in visible and edge.target_id in visible]
+            titles |= {record_id: title_of(record) for record_id, record in visible.items()}
             before = position_of(page[-1])
-        found = found[:limit]
+        matches = matches[:limit]
     return [
         Joined(
             edge=edge,
             source=titles.get(edge.source_id, ""),
             target=titles.get(edge.target_id, ""),
         )
-        for edge in found
+        for edge in matches
     ]
 
 
 def _page(reader: Reader, where: Mapping[str, object], before: str | None) -> list[Edge]:
-    return reader.select(Edge, where, newest_first=True, after=before, limit=_EDGES_PER_PAGE)
+    return reader.select(Edge, where, newest_first=True, after=before, limit=500)

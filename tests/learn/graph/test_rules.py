@@ -111,7 +111,7 @@ def test_whatever_opens_a_conversation_is_a_request_unless_it_only_greets() -> N
     ],
 )
 def test_a_conclusion_is_an_answer(said: str, acted: bool) -> None:
-    assert why_no_answer(said, acted=acted) is None
+    assert why_no_answer(said, has_acted=acted) is None
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_conclusion_is_an_answer(said: str, acted: bool) -> None:
     ],
 )
 def test_courtesy_promises_questions_and_proposals_are_no_answers(said: str) -> None:
-    assert why_no_answer(said, acted=False)
+    assert why_no_answer(said, has_acted=False)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_courtesy_promises_questions_and_proposals_are_no_answers(said: str) -> 
     ],
 )
 def test_a_stated_preference_is_kept_in_its_own_words(said: str, stated: str, sort: str) -> None:
-    assert list(preferences_in(said, answered=False)) == [stated]
+    assert list(preferences_in(said, is_reply=False)) == [stated]
     assert preference_type_of(stated) == sort
 
 
@@ -154,7 +154,7 @@ def test_a_stated_preference_is_kept_in_its_own_words(said: str, stated: str, so
      "I want to return the lamp.", "I would prefer the second option.", "Does she prefer tables?"],
 )  # fmt: skip
 def test_a_wish_about_one_thing_is_no_preference(said: str) -> None:
-    assert list(preferences_in(said, answered=True)) == []
+    assert list(preferences_in(said, is_reply=True)) == []
 
 
 @pytest.mark.parametrize(

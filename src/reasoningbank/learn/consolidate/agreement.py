@@ -22,136 +22,136 @@ class Rules:
     """Thresholds of agreement. Shares are of the words that carry the advice."""
 
     same_share: float = 0.80
-    """Of all words of either: a longer text may say this much more than a shorter one."""
+    """Share of all words of either: a longer text may say this much more than a shorter one."""
     conflict_share: float = 0.40
     """The same, for what contradicts it: a warning is often shorter than what it warns of."""
     fewest_terms: int = 2
     typo_likeness: float = 0.88
     typo_chars: int = 6
-    """Of the stem. Where a letter is a word, as in Chinese, there are no typos."""
+    """Shortest stem that may hold a typo. Where a letter is a word, as in Chinese, there are no typos."""
     most_typos: int = 2
 
 
 RULES = Rules()
 
 
-def says_the_same(one: Wording, other: Wording, rules: Rules = RULES) -> float | None:
+def says_the_same(wording: Wording, other: Wording, rules: Rules = RULES) -> float | None:
     """The share of words that two texts have in common, where they give the same advice; else None."""
-    if one.is_failure != other.is_failure:
+    if wording.is_failure != other.is_failure:
         return None
-    if one.whole == other.whole:
+    if wording.whole == other.whole:
         return 1.0
-    if one.is_cut or other.is_cut or _exactly(one) != _exactly(other):
+    if wording.is_cut or other.is_cut or _exactly(wording) != _exactly(other):
         return None
-    if opposites_between(one, other) or opposed(one.claims, other.claims):
+    if opposites_between(wording, other) or opposed(wording.claims, other.claims):
         return None
-    return _overlap(one, other, rules)
+    return _overlap(wording, other, rules)
 
 
 def _exactly(wording: Wording) -> tuple[object, ...]:
-    """What must be the same to the letter."""
+    """The parts that must be the same to the letter."""
     return wording.literals, wording.qualifiers, wording.against, wording.denials, wording.turns
 
 
-def contradiction(one: Wording, other: Wording, rules: Rules = RULES) -> Contradiction | None:
+def contradiction(wording: Wording, other: Wording, rules: Rules = RULES) -> Contradiction | None:
     """Why two lessons cannot both be followed, if they cannot. It matters not which comes first.
 
     By the texts as a whole, else by single claims: each may have its own reasons beside what it claims.
     """
-    by_claim = opposed(one.claims, other.claims)
-    if by_claim is None and one.is_failure == other.is_failure and agreed(one.claims, other.claims):
+    by_claim = opposed(wording.claims, other.claims)
+    if by_claim is None and wording.is_failure == other.is_failure and agreed(wording.claims, other.claims):
         return None
-    return _between_texts(one, other, rules) or by_claim
+    return _between_texts(wording, other, rules) or by_claim
 
 
-def _between_texts(one: Wording, other: Wording, rules: Rules) -> Contradiction | None:
-    if min(len(one.words - other.words), len(other.words - one.words)) > _MOST_OPPOSED:
+def _between_texts(wording: Wording, other: Wording, rules: Rules) -> Contradiction | None:
+    if min(len(wording.words - other.words), len(other.words - wording.words)) > _MOST_OPPOSED:
         return None
-    flipped = (one.denies != other.denies) != (len(opposites_between(one, other)) % 2 == 1)
-    if (one.avoids != other.avoids) != flipped:
-        return _opposite(one, other, rules)
-    if one.avoids == other.avoids and not flipped:
-        return _two_values(one, other, rules)
+    is_flipped = (wording.denies != other.denies) != (len(opposites_between(wording, other)) % 2 == 1)
+    if (wording.avoids != other.avoids) != is_flipped:
+        return _opposite(wording, other, rules)
+    if wording.avoids == other.avoids and not is_flipped:
+        return _two_values(wording, other, rules)
     return None
 
 
 _MOST_OPPOSED = 3
 """Words in place of others, beyond which two texts are about two things."""
-_OPPOSED = tuple((one, other, stem(one), stem(other)) for one, other in OPPOSITES)
+_OPPOSED = tuple((word, other, stem(word), stem(other)) for word, other in OPPOSITES)
 
 
-def opposites_between(one: Wording, other: Wording) -> list[tuple[str, str]]:
+def opposites_between(wording: Wording, other: Wording) -> list[tuple[str, str]]:
     """Pairs of opposites of which each text has one and not the other."""
-    left, right = one.words - other.words, other.words - one.words
-    if not left or not right:
+    mine, theirs = wording.words - other.words, other.words - wording.words
+    if not mine or not theirs:
         return []
-    return [(a, b) for a, b, x, y in _OPPOSED if (x in left and y in right) or (y in left and x in right)]
+    return [(a, b) for a, b, x, y in _OPPOSED if (x in mine and y in theirs) or (y in mine and x in theirs)]
 
 
-def _overlap(one: Wording, other: Wording, rules: Rules) -> float | None:
-    rest = _differences(one, other, rules)
+def _overlap(wording: Wording, other: Wording, rules: Rules) -> float | None:
+    rest = _differences(wording, other, rules)
     if rest is None:
         return None
-    left, right = rest
+    mine, theirs = rest
     # Words that differ in a typo alone are the same.
-    common = len(one.words) - len(left)
-    share = common / max(1, common + len(left) + len(right))
+    common = len(wording.words) - len(mine)
+    share = common / max(1, common + len(mine) + len(theirs))
     return share if share >= rules.same_share else None
 
 
-def _differences(one: Wording, other: Wording, rules: Rules) -> tuple[frozenset[str], frozenset[str]] | None:
+def _differences(wording: Wording, other: Wording, rules: Rules) -> tuple[frozenset[str], frozenset[str]] | None:
     """The words that only one of them has; None where a word stands in place of another, which is another subject."""
-    left, right = one.words - other.words, other.words - one.words
-    if left and right:
-        left, right = _without_typos(left, right, rules)
-    if left and right:
+    mine, theirs = wording.words - other.words, other.words - wording.words
+    if mine and theirs:
+        mine, theirs = _without_typos(mine, theirs, rules)
+    if mine and theirs:
         return None
     # The cache in place of the queue, in a text that speaks of the cache already.
-    if (left and _says_more(other, one)) or (right and _says_more(one, other)):
+    if (mine and _says_more(other, wording)) or (theirs and _says_more(wording, other)):
         return None
-    return left, right
+    return mine, theirs
 
 
-def _says_more(one: Wording, other: Wording) -> bool:
-    """Whether a word of both occurs more often in the first."""
-    return any(count > other.counts.get(word, count) for word, count in one.counts.items())
+def _says_more(wording: Wording, other: Wording) -> bool:
+    """True if a word of both occurs more often in the first."""
+    return any(count > other.counts.get(word, count) for word, count in wording.counts.items())
 
 
-def _without_typos(left: frozenset[str], right: frozenset[str], rules: Rules) -> tuple[frozenset[str], frozenset[str]]:
-    if max(len(left), len(right)) > rules.most_typos:
-        return left, right
-    for a in sorted(left):
-        for b in sorted(right):
+def _without_typos(mine: frozenset[str], theirs: frozenset[str], rules: Rules) -> tuple[frozenset[str], frozenset[str]]:
+    if max(len(mine), len(theirs)) > rules.most_typos:
+        return mine, theirs
+    for a in sorted(mine):
+        for b in sorted(theirs):
             if min(len(a), len(b)) >= rules.typo_chars and _likeness(a, b) >= rules.typo_likeness:
-                left, right = left - {a}, right - {b}
+                mine, theirs = mine - {a}, theirs - {b}
                 break
-    return left, right
+    return mine, theirs
 
 
 @lru_cache(maxsize=1 << 14)
-def _likeness(one: str, other: str) -> float:
-    if one[0] != other[0] or abs(len(one) - len(other)) > 1 or not (one.isascii() and other.isascii()):
+def _likeness(word: str, other: str) -> float:
+    if word[0] != other[0] or abs(len(word) - len(other)) > 1 or not (word.isascii() and other.isascii()):
         return 0.0
-    return SequenceMatcher(None, one, other).ratio()
+    return SequenceMatcher(None, word, other).ratio()
 
 
-def _opposite(one: Wording, other: Wording, rules: Rules) -> Contradiction | None:
-    another_thing = one.literals - other.literals and other.literals - one.literals
-    pairs = opposites_between(one, other)
+def _opposite(wording: Wording, other: Wording, rules: Rules) -> Contradiction | None:
+    another_thing = wording.literals - other.literals and other.literals - wording.literals
+    pairs = opposites_between(wording, other)
     # The same negations in another place: a reason that was moved to a sentence of its own turns nothing around.
-    only_moved = not pairs and _negations(one) == _negations(other)
-    if another_thing or only_moved or one.qualifiers != other.qualifiers:
+    only_moved = not pairs and _negations(wording) == _negations(other)
+    if another_thing or only_moved or wording.qualifiers != other.qualifiers:
         return None
     opposites = {stem(word) for pair in pairs for word in pair}
-    left, right = one.terms - other.terms - opposites, other.terms - one.terms - opposites
-    if left and right:
-        left, right = _without_typos(left, right, rules)
-    if (left and right) or _is_turned(one, other, opposites):
+    mine, theirs = wording.terms - other.terms - opposites, other.terms - wording.terms - opposites
+    if mine and theirs:
+        mine, theirs = _without_typos(mine, theirs, rules)
+    if (mine and theirs) or _is_turned(wording, other, opposites):
         return None
-    common = len((one.terms & other.terms) - opposites)
-    if common < max(1 if pairs else rules.fewest_terms, rules.conflict_share * (common + len(left) + len(right))):
+    common = len((wording.terms & other.terms) - opposites)
+    if common < max(1 if pairs else rules.fewest_terms, rules.conflict_share * (common + len(mine) + len(theirs))):
         return None
-    if one.is_failure != other.is_failure and one.against == other.against and not pairs:
+    if wording.is_failure != other.is_failure and wording.against == other.against and not pairs:
         return Contradiction(kind="verdict", why="the same advice is held to have worked and to have failed")
     if pairs:
         words = " and ".join(f"“{a}” against “{b}”" for a, b in pairs)
@@ -163,19 +163,19 @@ def _negations(wording: Wording) -> tuple[bool, int, int]:
     return wording.is_failure, wording.against, wording.denials
 
 
-def _is_turned(one: Wording, other: Wording, opposites: AbstractSet[str]) -> bool:
-    """Whether a word of both that makes the order matter is followed by different things."""
-    both = {turn for turn, _ in one.turns} & {turn for turn, _ in other.turns} - opposites
-    return any(turn in both for turn, _ in one.turns ^ other.turns)
+def _is_turned(wording: Wording, other: Wording, opposites: AbstractSet[str]) -> bool:
+    """True if a word of both that makes the order matter is followed by different things."""
+    both = {turn for turn, _ in wording.turns} & {turn for turn, _ in other.turns} - opposites
+    return any(turn in both for turn, _ in wording.turns ^ other.turns)
 
 
-def _two_values(one: Wording, other: Wording, rules: Rules) -> Contradiction | None:
-    left, right = one.literals - other.literals, other.literals - one.literals
-    if len(left) != 1 or len(right) != 1 or one.qualifiers != other.qualifiers:
+def _two_values(wording: Wording, other: Wording, rules: Rules) -> Contradiction | None:
+    own_literals, other_literals = wording.literals - other.literals, other.literals - wording.literals
+    if len(own_literals) != 1 or len(other_literals) != 1 or wording.qualifiers != other.qualifiers:
         return None
-    if (one.against, one.denials) != (other.against, other.denials) or _overlap(one, other, rules) is None:
+    if (wording.against, wording.denials) != (other.against, other.denials) or _overlap(wording, other, rules) is None:
         return None
-    mine, theirs = dict(one.values - other.values), dict(other.values - one.values)
+    mine, theirs = dict(wording.values - other.values), dict(other.values - wording.values)
     for setting in sorted(mine.keys() & theirs.keys()):
         if mine[setting] != theirs[setting]:
             name = SETTINGS.get(setting, setting)

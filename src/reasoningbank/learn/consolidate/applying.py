@@ -60,19 +60,19 @@ class Order:
 def carry_out(
     context: BankContext, plan: Plan, order: Order, progress: Callable[[int, int], None] | None = None
 ) -> tuple[int, list[str]]:
-    """How many acts were done, and what was left and why."""
-    done, left, first = 0, list[str](), True
+    """Carries out a plan, and returns how many acts were done, and what was left and why."""
+    count, leftovers, first = 0, list[str](), True
     revisions, total = dict(plan.revisions), len(plan.acts)
     for chunk in _chunks(_whole_units(plan.acts)):
         unit_id = order.run if first else context.ids.new("con")
         changes = context.store.write(context.tenant, partial(_unit, context, order, unit_id, chunk, revisions))
         revisions.update((memory_id, after) for memory_id, (_, after) in changes.touched.items())
         first = first and not changes.acts
-        done += len(changes.acts)
-        left += changes.left
+        count += len(changes.acts)
+        leftovers += changes.left
         if progress is not None:
-            progress(min(done + len(left), total), total)
-    return done, left
+            progress(min(count + len(leftovers), total), total)
+    return count, leftovers
 
 
 def _whole_units(acts: Iterable[Act]) -> Iterator[Act]:
@@ -93,7 +93,7 @@ def _chunks(acts: Iterable[Act]) -> Iterator[list[Act]]:
 
 
 class _Changes:
-    """What a unit did, gathered while it does it."""
+    """The changes of a unit, gathered while it makes them."""
 
     def __init__(self, revisions: Mapping[str, int]) -> None:
         self._before = revisions
@@ -175,75 +175,75 @@ def _do(context: BankContext, writer: Writer, order: Order, act: Act, changes: _
 
 
 def _merge(context: BankContext, writer: Writer, order: Order, act: Merge, changes: _Changes) -> dict[str, Any]:
-    kept = _require_unchanged(writer, changes, act.kept)
-    others = []
+    survivor = _require_unchanged(writer, changes, act.kept)
+    duplicates = []
     for memory_id in act.merged:
         try:
-            others.append(_require_unchanged(writer, changes, memory_id))
+            duplicates.append(_require_unchanged(writer, changes, memory_id))
         except _Changed as changed:
             changes.left.append(str(changed))
-    levels = levels_of(writer, [kept, *others])
-    others = [other for other in others if trust_of(other, levels) is trust_of(kept, levels)]
-    if not others:
+    levels = levels_of(writer, [survivor, *duplicates])
+    duplicates = [other for other in duplicates if trust_of(other, levels) is trust_of(survivor, levels)]
+    if not duplicates:
         raise _Changed(f"{act.kept} has nothing left to be merged with.")
-    signals: dict[str, list[Signal]] = {memory.id: [] for memory in (kept, *others)}
+    signals: dict[str, list[Signal]] = {memory.id: [] for memory in (survivor, *duplicates)}
     for signal in writer.select(Signal, {"memory_id": list(signals)}):
         signals[signal.memory_id].append(signal)
-    counted = {memory.id: evidence_for(memory, signals[memory.id]) for memory in (kept, *others)}
-    for copy in inherit(kept, others, counted, partial(context.ids.new, "sig")):
+    evidence = {memory.id: evidence_for(memory, signals[memory.id]) for memory in (survivor, *duplicates)}
+    for copy in inherit(survivor, duplicates, evidence, partial(context.ids.new, "sig")):
         writer.add(copy.signal)
         changes.signals[copy.signal.id] = copy.original
-    changes.revised(kept, _grow(context, writer, order, act, kept, others))
+    changes.revised(survivor, _grow(context, writer, order, act, survivor, duplicates))
     cosines = {memory_id: cosine for memory_id, (cosine, _) in zip(act.merged, act.likeness, strict=True)}
-    for other in others:
+    for other in duplicates:
         changes.revised(other, put(context, writer, other, state=State.SUPERSEDED))
         standing_for = Link(
-            source=kept.id,
+            source=survivor.id,
             target=other.id,
             kind=EdgeKind.SUPERSEDES,
             weight=max(0.85, cosines[other.id]),
             text="The first says the same as the second and stands for both.",
             evidence="",
-            titles=(kept.title, other.title),
+            titles=(survivor.title, other.title),
         )
         _join(context, writer, standing_for, changes)
-    _take_over_edges(context, writer, kept, others, changes)
+    _take_over_edges(context, writer, survivor, duplicates, changes)
     return {
         "act": "merge",
-        "kept": kept.id,
-        "merged": [other.id for other in others],
+        "kept": survivor.id,
+        "merged": [other.id for other in duplicates],
         "likeness": [list(map(float, pair)) for pair in act.likeness],
     }
 
 
 def _fitting_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """The first of them that a memory may have."""
-    kept: list[str] = []
+    """The first of the tags that fit into a memory."""
+    fitting: list[str] = []
     room = MAX_TAGS_CHARS
     for tag in tags:
         room -= len(tag)
-        if room < 0 or len(kept) == MAX_TAGS:
+        if room < 0 or len(fitting) == MAX_TAGS:
             break
-        kept.append(tag)
-    return tuple(kept)
+        fitting.append(tag)
+    return tuple(fitting)
 
 
 def _grow(
-    context: BankContext, writer: Writer, order: Order, act: Merge, kept: Memory, others: Sequence[Memory]
+    context: BankContext, writer: Writer, order: Order, act: Merge, survivor: Memory, duplicates: Sequence[Memory]
 ) -> Memory:
-    tags = dict.fromkeys((*kept.tags, *(tag for other in others for tag in other.tags)))
-    parents = dict.fromkeys((*kept.parents, *(other.id for other in others)))
+    tags = dict.fromkeys((*survivor.tags, *(tag for other in duplicates for tag in other.tags)))
+    parents = dict.fromkeys((*survivor.parents, *(other.id for other in duplicates)))
     fields: dict[str, Any] = {
         "tags": _fitting_tags(tags),
-        "parents": tuple(parent for parent in parents if parent != kept.id),
-        "metadata": {**kept.metadata, MADE_FROM: order.run},
+        "parents": tuple(parent for parent in parents if parent != survivor.id),
+        "metadata": {**survivor.metadata, MADE_FROM: order.run},
     }
     if act.text is not None:
         fields |= {"title": act.text.title, "description": act.text.description, "content": act.text.content}
         fields["metadata"]["rewritten_by"] = act.text.by
-        after, _ = context.clean(_next(context, kept, **fields))
-        return readmit(writer, kept, after, kept.origin).memory
-    return put(context, writer, kept, **fields)
+        after, _ = context.clean(_next(context, survivor, **fields))
+        return readmit(writer, survivor, after, survivor.origin).memory
+    return put(context, writer, survivor, **fields)
 
 
 def _link(context: BankContext, writer: Writer, act: Link, changes: _Changes) -> dict[str, Any]:
@@ -269,9 +269,9 @@ def _unlink(writer: Writer, act: Unlinking) -> dict[str, Any]:
     edge = _require_edge(writer, act.edge, act.revision)
     writer.remove(Edge, edge.id)
     # By these it can be made again.
-    known = {"way": act.way, "counts": list(act.counts), "tasks": list(act.tasks[:NAMED_TASKS])}
+    details = {"way": act.way, "counts": list(act.counts), "tasks": list(act.tasks[:NAMED_TASKS])}
     ends = {"source": edge.source_id, "target": edge.target_id, "kind": edge.kind.value}
-    return {"act": "unlink", "edge": edge.id, **ends, "weight": edge.weight, **known}
+    return {"act": "unlink", "edge": edge.id, **ends, "weight": edge.weight, **details}
 
 
 def _require_edge(writer: Writer, edge_id: str, revision: int) -> Edge:
@@ -307,16 +307,16 @@ def _join(context: BankContext, writer: Writer, link: Link, changes: _Changes) -
 
 
 def _take_over_edges(
-    context: BankContext, writer: Writer, kept: Memory, others: Sequence[Memory], changes: _Changes
+    context: BankContext, writer: Writer, survivor: Memory, duplicates: Sequence[Memory], changes: _Changes
 ) -> None:
-    """What was linked with a merged memory is linked with the one that stands for it; the old edges stay too."""
-    ids = [other.id for other in others]
-    inside = {kept.id, *ids}
+    """Links everything that was linked with a merged memory with the one that stands for it; the old edges stay too."""
+    ids = [other.id for other in duplicates]
+    inside = {survivor.id, *ids}
     edges = (*writer.select(Edge, {"source_id": ids}), *writer.select(Edge, {"target_id": ids}))
     for edge in edges:
         if edge.kind in _OWN_EDGES or {edge.source_id, edge.target_id} <= inside:
             continue
-        ends = tuple(kept.id if end in inside else end for end in (edge.source_id, edge.target_id))
+        ends = tuple(survivor.id if end in inside else end for end in (edge.source_id, edge.target_id))
         where = {"source_id": ends[0], "target_id": ends[1], "kind": edge.kind.value}
         if writer.select(Edge, where, limit=1):
             continue

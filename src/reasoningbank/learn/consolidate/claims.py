@@ -35,35 +35,35 @@ _NO_NEED = re.compile(r"\b(?:no need|no reason|not necessary|unnecessary) to\b",
 _MARKS = frozenset(("not", *vocabulary.ADVISED_AGAINST, *vocabulary.LEFT_UNDONE, *vocabulary.UNIVERSAL))
 _NUMBER = re.compile(r"\d[\d.,]*")
 _UNDONE = re.compile(r"un(?!iform|ion|it)[a-z]{3,}ed")
-"""What is not done: uncovered, unsigned."""
+"""Words for what is not done: uncovered, unsigned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     terms: frozenset[str]
-    """What it is about, an opposite under the name of its pair; numbers are not among them."""
+    """The words that it is about, an opposite under the name of its pair; numbers are not among them."""
     denied: bool
     """It says not to do it, or that it is not so."""
     turned: frozenset[str]
-    """Those of the terms that stand for their opposites: `enable` in a claim that says `disable`."""
+    """Terms that stand for their opposites: `enable` in a claim that says `disable`."""
     numbers: tuple[tuple[str, str], ...]
     """(number, the word behind it or the setting before it)."""
     order: tuple[frozenset[str], frozenset[str]] | None
-    """What comes before what, where it says so."""
+    """The terms of what comes first and of what comes after it, where it says so."""
     universal: bool
     """It says always or never."""
     verb: str
-    """What it tells to do, where it begins with that; else ""."""
+    """The verb that it tells to do, where it begins with that; else ""."""
 
 
-def claims_of(title: str, content: str, *, failed: bool) -> tuple[Claim, ...]:
+def claims_of(title: str, content: str, *, is_failure: bool) -> tuple[Claim, ...]:
     """The first few claims of a lesson; of one that failed, what it advises against."""
-    sentences = _SENTENCE_END.split(content)[: 1 if failed else MOST_CLAIMS]
-    said = [claim for sentence in sentences for claim in _claims_in(sentence, failed=failed)]
-    headed = list(_claims_in(title, failed=failed)) if _is_advice(title) else []
+    sentences = _SENTENCE_END.split(content)[: 1 if is_failure else MOST_CLAIMS]
+    claims = [claim for sentence in sentences for claim in _claims_in(sentence, is_failure=is_failure)]
+    headings = list(_claims_in(title, is_failure=is_failure)) if _is_advice(title) else []
     # A heading that the text repeats with more to it is only the beginning of what is claimed.
-    own = [head for head in headed if not any(head.terms <= claim.terms for claim in said)]
-    return tuple(dict.fromkeys((*own, *said)))[:MOST_CLAIMS]
+    own = [head for head in headings if not any(head.terms <= claim.terms for claim in claims)]
+    return tuple(dict.fromkeys((*own, *claims)))[:MOST_CLAIMS]
 
 
 def _is_advice(title: str) -> bool:
@@ -72,53 +72,53 @@ def _is_advice(title: str) -> bool:
     return bool(words) and (stem(words[0]) in vocabulary.IMPERATIVES or any(word in _MARKS for word in words))
 
 
-def _claims_in(sentence: str, *, failed: bool) -> Iterator[Claim]:
+def _claims_in(sentence: str, *, is_failure: bool) -> Iterator[Claim]:
     if sentence.rstrip().endswith("?") or _POINTS_BACK.match(sentence):
         return
-    said = _NO_NEED.sub("do not", _REASON.sub("", _REASON_FIRST.sub("", sentence)))
+    statement = _NO_NEED.sub("do not", _REASON.sub("", _REASON_FIRST.sub("", sentence)))
     for phrase, name in vocabulary.PHRASES.items():
-        said = said.replace(phrase, name)
-    preferred, *against = _AGAINST.split(said, maxsplit=1) if _CHOOSES.search(said) else [said]
-    yield from _claim(preferred, failed=failed)
-    for rejected in against:
-        for claim in _claim(rejected, failed=failed):
+        statement = statement.replace(phrase, name)
+    advice, *against = _AGAINST.split(statement, maxsplit=1) if _CHOOSES.search(statement) else [statement]
+    yield from _claim(advice, is_failure=is_failure)
+    for alternative in against:
+        for claim in _claim(alternative, is_failure=is_failure):
             yield replace(claim, denied=not claim.denied)
 
 
-def _claim(text: str, *, failed: bool) -> Iterator[Claim]:
+def _claim(text: str, *, is_failure: bool) -> Iterator[Claim]:
     tokens = list(tokens_of(text))
     if len(tokens) > LONGEST_CLAIM_WORDS:
         return
     words = [token.casefold() for token in tokens]
     against = flips = split = 0
-    swapped = False
+    is_swapped = False
     terms: list[str] = []
-    turned: set[str] = set()
+    opposites: set[str] = set()
     numbers: list[tuple[str, str]] = []
     for place, word in enumerate(words):
-        number = _number_of(word)
+        number = word.rstrip(".,") if _NUMBER.fullmatch(word) else vocabulary.NUMERALS.get(word)
         if number is not None:
-            numbers.append((number, _counted(words, place)))
+            numbers.append((number, _subject_of_number(words, place)))
         elif word in ("before", "after") and terms and terms[-1] not in vocabulary.SPANS:
-            split, swapped = len(terms), word == "after"
+            split, is_swapped = len(terms), word == "after"
         elif _advises_against(words, place):
             against += 1
         elif word in vocabulary.DENIALS:
             flips += 1
         else:
-            name, is_opposite = _named(tokens[place])
+            name, is_opposite = _name_of(tokens[place])
             terms += [name] if name else []
             if is_opposite:
-                turned ^= {name}
+                opposites ^= {name}
     if not terms:
         return
     first, then = frozenset(terms[:split]), frozenset(terms[split:])
     yield Claim(
         terms=frozenset(terms),
-        denied=(failed or against % 2 == 1) != (flips % 2 == 1),
-        turned=frozenset(turned),
+        denied=(is_failure or against % 2 == 1) != (flips % 2 == 1),
+        turned=frozenset(opposites),
         numbers=tuple(numbers),
-        order=((then, first) if swapped else (first, then)) if split and then else None,
+        order=((then, first) if is_swapped else (first, then)) if split and then else None,
         universal=not vocabulary.UNIVERSAL.isdisjoint(words),
         verb=_leading_verb(tokens),
     )
@@ -126,7 +126,7 @@ def _claim(text: str, *, failed: bool) -> Iterator[Claim]:
 
 def _leading_verb(tokens: Sequence[str]) -> str:
     for token in tokens:
-        name, _ = _named(token)
+        name, _ = _name_of(token)
         if name:
             return name if stem(token.casefold()) in vocabulary.IMPERATIVES else ""
     return ""
@@ -141,29 +141,25 @@ def _advises_against(words: Sequence[str], place: int) -> bool:
 
 
 @lru_cache(maxsize=1 << 15)
-def _named(token: str) -> tuple[str, bool]:
+def _name_of(token: str) -> tuple[str, bool]:
     """The name under which a word is compared, and whether it is the turned one of a pair of opposites."""
     if is_literal(token):
         bare = token.strip("-").casefold()
-        return (bare, False) if not bare.isalpha() else _named(bare)
+        return (bare, False) if not bare.isalpha() else _name_of(bare)
     if _UNDONE.fullmatch(token.casefold()) is not None:
         return vocabulary.base(token.casefold().removeprefix("un")), True
-    stemmed = vocabulary.base(token.casefold())
-    if stemmed in vocabulary.OPPOSITE_OF:
-        return vocabulary.OPPOSITE_OF[stemmed], True
-    if stemmed in vocabulary.EMPTY or stemmed in vocabulary.EMPHATIC:
+    root = vocabulary.base(token.casefold())
+    if root in vocabulary.OPPOSITE_OF:
+        return vocabulary.OPPOSITE_OF[root], True
+    if root in vocabulary.EMPTY or root in vocabulary.EMPHATIC:
         return "", False
-    return vocabulary.SAME.get(stemmed, stemmed), False
+    return vocabulary.SAME.get(root, root), False
 
 
-def _number_of(word: str) -> str | None:
-    if _NUMBER.fullmatch(word):
-        return word.rstrip(".,")
-    return vocabulary.NUMERALS.get(word)
-
-
-def _counted(words: Sequence[str], place: int) -> str:
-    """What a number counts, or the setting whose value it is; "" for one that is a name, as in error 404."""
+def _subject_of_number(words: Sequence[str], place: int) -> str:
+    """The word for what a number counts, or the setting whose value it is; "" for one that is a name, as in error
+    404.
+    """
     behind = words[place + 1] if place + 1 < len(words) else ""
     counts = place == 0 or words[place - 1] in vocabulary.BEFORE_NUMBERS or stem(behind) in vocabulary.UNITS
     if counts and behind.isalpha() and stem(behind) not in vocabulary.EMPTY:

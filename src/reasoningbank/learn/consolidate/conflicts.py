@@ -1,7 +1,7 @@
 """Finds memories that contradict each other.
 
-Knows between whom a contradiction means something: two projects may well do things differently, and what nobody vouches
-for takes no part, or a stranger could make anything look contested.
+Only within a project, since two projects may well do things differently. What nobody vouches for takes no part, or a
+stranger could make anything look contested.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ MOST_OF_ONE_SUBJECT = 12
 
 
 def conflicts_among(members: Sequence[Member], pairs: Iterable[Pair], web: Web) -> list[Link]:
-    found: list[Link] = []
+    links: list[Link] = []
     for a, b, cosine in sorted(pairs, key=lambda pair: -pair[2]):
-        one, other = members[a], members[b]
-        if not may_disagree(one, other):
+        member, other = members[a], members[b]
+        if not may_disagree(member, other):
             continue
-        why = contradiction(one.wording, other.wording)
+        why = contradiction(member.wording, other.wording)
         if why is None:
             continue
-        newer, older = (one, other) if one.memory.created_at > other.memory.created_at else (other, one)
+        newer, older = (member, other) if member.memory.created_at > other.memory.created_at else (other, member)
         link = Link(
             source=newer.id,
             target=older.id,
@@ -45,8 +45,8 @@ def conflicts_among(members: Sequence[Member], pairs: Iterable[Pair], web: Web) 
             titles=(newer.memory.title, older.memory.title),
         )
         if web.take(link):
-            found.append(link)
-    return found
+            links.append(link)
+    return links
 
 
 def pairs_by_claim(members: Sequence[Member]) -> set[tuple[int, int]]:
@@ -60,14 +60,14 @@ def pairs_by_claim(members: Sequence[Member]) -> set[tuple[int, int]]:
             for mark in marks_of(claim):
                 holders[member.namespace, mark].add(row)
     common = (rows for rows in holders.values() if 1 < len(rows) <= MOST_OF_ONE_SUBJECT)
-    met = {pair for rows in common for pair in combinations(sorted(rows), 2)}
-    return {(a, b) for a, b in met if opposed(members[a].wording.claims, members[b].wording.claims)}
+    candidates = {pair for rows in common for pair in combinations(sorted(rows), 2)}
+    return {(a, b) for a, b in candidates if opposed(members[a].wording.claims, members[b].wording.claims)}
 
 
-def may_disagree(one: Member, other: Member) -> bool:
-    if Trust.UNTRUSTED in (one.trust, other.trust) or FACT in one.memory.tags or FACT in other.memory.tags:
+def may_disagree(member: Member, other: Member) -> bool:
+    if Trust.UNTRUSTED in (member.trust, other.trust) or FACT in member.memory.tags or FACT in other.memory.tags:
         return False
-    return one.memory.namespace == other.memory.namespace
+    return member.memory.namespace == other.memory.namespace
 
 
 def _of(member: Member) -> str:

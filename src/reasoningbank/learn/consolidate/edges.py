@@ -1,7 +1,7 @@
 """Existing edges of the memories, and how many more each may have.
 
-Knows that a memory with a hundred links is linked to nothing: each gets a few discovered ones, the strongest first, and
-what somebody has linked, or has unlinked again, stays so.
+A memory with a hundred links is linked to nothing: each gets a few discovered ones, the strongest first, and what
+somebody has linked, or has unlinked again, stays so.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class Web:
             if DISCOVERED in edge.tags and fresh:
                 self._degree.update(ends)
 
-    def are_joined(self, one: str, other: str) -> bool:
-        """By an edge of any kind."""
-        return frozenset((one, other)) in self._joined
+    def are_joined(self, memory_id: str, other: str) -> bool:
+        """True if an edge of any kind joins the two."""
+        return frozenset((memory_id, other)) in self._joined
 
     def take(self, link: Link) -> bool:
         kind = link.kind.value
@@ -67,13 +67,13 @@ class Web:
 
 
 def edges_in(reader: Reader) -> list[Edge]:
-    """Those between memories; those of nodes, of which there may be far more, are no part of this."""
-    found: list[Edge] = []
+    """Edges between memories; those of nodes, of which there may be far more, are no part of this."""
+    edges: list[Edge] = []
     after: str | None = None
     while page := reader.select(Edge, {}, after=after, limit=_ROWS_PER_PAGE):
-        found += [edge for edge in page if not any(end.startswith(_NODE) for end in (edge.source_id, edge.target_id))]
+        edges += [edge for edge in page if not any(end.startswith(_NODE) for end in (edge.source_id, edge.target_id))]
         after = page[-1].id
-    return found
+    return edges
 
 
 def day_of(at: float) -> str:

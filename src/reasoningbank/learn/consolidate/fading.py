@@ -30,25 +30,25 @@ class Faded:
 
 
 def list_faded(context: BankContext, namespace: str) -> list[Faded]:
-    """Those that have lost at least `FADED_BY` of their confidence, the most first."""
+    """Memories that have lost at least `FADED_BY` of their confidence, the most first."""
     with context.read_for_output() as reader:
-        found = list(_faded(context, reader, namespace))
-    return sorted(found, key=lambda faded: (faded.now - faded.before, faded.memory.id))
+        losses = list(_find_losses(context, reader, namespace))
+    return sorted(losses, key=lambda loss: (loss.now - loss.before, loss.memory.id))
 
 
-def _faded(context: BankContext, reader: Reader, namespace: str) -> Iterator[Faded]:
+def _find_losses(context: BankContext, reader: Reader, namespace: str) -> Iterator[Faded]:
     uses, here, now = context.uses(reader), None if namespace == EVERY_NAMESPACE else namespace, context.clock()
     after: tuple[float, str] | None = None
     while page := reader.grounds(here, after, ROWS_PER_PAGE):
         after = (page[-1].created_at, page[-1].memory_id)
-        lost = {one.memory_id: _lost(context, one, now, uses.get(one.namespace, 0)) for one in page}
-        worth_telling = {one: then for one, then in lost.items() if then[0] - then[1] >= FADED_BY}
+        losses = {row.memory_id: _loss_of(context, row, now, uses.get(row.namespace, 0)) for row in page}
+        worth_telling = {memory_id: then for memory_id, then in losses.items() if then[0] - then[1] >= FADED_BY}
         for memory_id, memory in reader.get(Memory, list(worth_telling)).items():
-            before, left, last = worth_telling[memory_id]
-            yield Faded(memory=memory, before=before, now=left, idle_days=max(0.0, now - last) / DAY_SECONDS)
+            before, rest, last = worth_telling[memory_id]
+            yield Faded(memory=memory, before=before, now=rest, idle_days=max(0.0, now - last) / DAY_SECONDS)
 
 
-def _lost(context: BankContext, grounds: Grounds, now: float, all_uses: int) -> tuple[float, float, float]:
+def _loss_of(context: BankContext, grounds: Grounds, now: float, all_uses: int) -> tuple[float, float, float]:
     """The confidence when the last evidence came in, that of now, and when that was."""
     policy, among = context.policy, Context(total_uses=all_uses)
     standing = policy.standing(grounds.initial, grounds.created_at, grounds.signals)

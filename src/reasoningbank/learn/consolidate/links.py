@@ -30,7 +30,7 @@ class Discovery:
     title_terms: int = 2
     """A title of fewer words names too much."""
     title_share: float = 0.8
-    """Of a title's words that a cue must hold."""
+    """Share of a title's words that a cue must hold."""
     cue_words: int = 12
     purpose_terms: int = 4
     purpose_share: float = 0.8
@@ -39,16 +39,16 @@ class Discovery:
     analogy_strong_cosine: float = 0.75
     analogy_words: int = 3
     analogy_share: float = 0.3
-    """Of the words of the shorter text."""
+    """Share of the words of the shorter text."""
     analogy_rare_words: int = 2
-    """In common, that few others have: everybody says `use` and `error`."""
+    """Number of words in common that few others have: everybody says `use` and `error`."""
     rare_share: float = 0.05
     rare_holders: int = 3
     analogy_neighbours: int = 3
     structures: int = 2
     """Words that speak of a structure, in each of two texts that are an analogy of structures."""
     structural_share: float = 0.2
-    """Of the words of the shorter text: two domains name their parts differently."""
+    """Share of the words of the shorter text: two domains name their parts differently."""
     structural_rare_words: int = 1
 
 
@@ -56,7 +56,6 @@ DISCOVERY = Discovery()
 OFFLINE = "offline"
 """The name of the distiller that has no model."""
 _NAMED = 5
-_QUOTED_CHARS = 200
 
 _CUES: tuple[tuple[EdgeKind, bool, re.Pattern[str], str], ...] = tuple(
     (kind, forward, re.compile(rf"\b(?:{cue})\s+(?P<named>[^.;\n]{{4,200}})", re.IGNORECASE), sentence)
@@ -89,43 +88,39 @@ def links_among(
     how: Discovery = DISCOVERY,
 ) -> list[Link]:
     """The surest kinds first, since room is limited. `across` are near pairs of two projects."""
-    believed = [_takes_part(member) for member in members]
+    eligible = [member.trust is not Trust.UNTRUSTED and FACT not in member.memory.tags for member in members]
     ways: tuple[Iterable[Link], ...] = (
-        _by_cue(members, believed, how),
+        _by_cue(members, eligible, how),
         _by_use(members, uses),
-        _by_purpose(members, believed, pairs, how),
-        _by_analogy(members, believed, across, how),
+        _by_purpose(members, eligible, pairs, how),
+        _by_analogy(members, eligible, across, how),
     )
-    found: list[Link] = []
+    links: list[Link] = []
     for way in ways:
         surest = sorted(way, key=lambda link: (-link.weight, link.source, link.target))
-        found += [link for link in surest if not web.are_joined(link.source, link.target) and web.take(link)]
-    return found
-
-
-def _takes_part(member: Member) -> bool:
-    return member.trust is not Trust.UNTRUSTED and FACT not in member.memory.tags
+        links += [link for link in surest if not web.are_joined(link.source, link.target) and web.take(link)]
+    return links
 
 
 # ---------------------------------------------------------------- what a text says
 
 
-def _by_cue(members: Sequence[Member], believed: Sequence[bool], how: Discovery) -> Iterator[Link]:
+def _by_cue(members: Sequence[Member], eligible: Sequence[bool], how: Discovery) -> Iterator[Link]:
     titles = [terms_of(member.memory.title) for member in members]
     holders: defaultdict[str, list[int]] = defaultdict(list)
     for row, title in enumerate(titles):
-        if believed[row] and len(title) >= how.title_terms:
+        if eligible[row] and len(title) >= how.title_terms:
             for term in title:
                 holders[term].append(row)
     for row, member in enumerate(members):
-        if not believed[row]:
+        if not eligible[row]:
             continue
-        for kind, forward, quote, named, sentence in _cues(member, how):
-            other = _named_by(named, row, members, titles, holders, how)
+        for kind, forward, quote, subject, sentence in _cues(member, how):
+            other = _named_by(subject, row, members, titles, holders, how)
             if other is None:
                 continue
             source, target = (member, members[other]) if forward else (members[other], member)
-            share = len(named & titles[other]) / len(titles[other])
+            share = len(subject & titles[other]) / len(titles[other])
             strong = kind in (EdgeKind.REQUIRES, EdgeKind.CAUSES)
             yield Link(
                 source=source.id,
@@ -139,16 +134,16 @@ def _by_cue(members: Sequence[Member], believed: Sequence[bool], how: Discovery)
 
 
 def _cues(member: Member, how: Discovery) -> Iterator[tuple[EdgeKind, bool, str, frozenset[str], str]]:
-    told = f"{member.memory.title}. {member.memory.description}. {member.memory.content[:4000]}"
+    text = f"{member.memory.title}. {member.memory.description}. {member.memory.content[:4000]}"
     for kind, forward, cue, sentence in _CUES:
-        for found in cue.finditer(told):
-            named = " ".join(found["named"].split()[: how.cue_words])
-            quote = " ".join(found.group().split())[:_QUOTED_CHARS]
-            yield kind, forward, quote, terms_of(named), sentence
+        for match in cue.finditer(text):
+            subject = " ".join(match["named"].split()[: how.cue_words])
+            quote = " ".join(match.group().split())[:200]
+            yield kind, forward, quote, terms_of(subject), sentence
 
 
 def _named_by(
-    named: frozenset[str],
+    subject: frozenset[str],
     own: int,
     members: Sequence[Member],
     titles: Sequence[frozenset[str]],
@@ -156,13 +151,13 @@ def _named_by(
     how: Discovery,
 ) -> int | None:
     """The one memory of the same project whose title is named; None when there is none, or more than one."""
-    met: Counter[int] = Counter()
-    for term in named:
-        met.update(holders.get(term, ()))
+    counts: Counter[int] = Counter()
+    for term in subject:
+        counts.update(holders.get(term, ()))
     namespace = members[own].memory.namespace
     fitting = [
         (count / len(titles[row]), count, row)
-        for row, count in met.items()
+        for row, count in counts.items()
         if row != own
         and count >= how.title_terms
         and count >= how.title_share * len(titles[row])
@@ -196,33 +191,33 @@ def _by_use(members: Sequence[Member], uses: Uses) -> Iterator[Link]:
 
 
 def _by_purpose(
-    members: Sequence[Member], believed: Sequence[bool], pairs: Iterable[Pair], how: Discovery
+    members: Sequence[Member], eligible: Sequence[bool], pairs: Iterable[Pair], how: Discovery
 ) -> Iterator[Link]:
     """Two ways to do the same: one purpose, told in a description that few others share, and different advice."""
     purposes = [terms_of(member.memory.description) for member in members]
     holders = Counter(purposes)
     for a, b, cosine in pairs:
-        one, other = members[a], members[b]
+        member, other = members[a], members[b]
         mine, theirs = purposes[a], purposes[b]
-        if not (believed[a] and believed[b]) or one.memory.outcome is not other.memory.outcome:
+        if not (eligible[a] and eligible[b]) or member.memory.outcome is not other.memory.outcome:
             continue
-        if _by_rule(one) and _by_rule(other):
+        if _by_rule(member) and _by_rule(other):
             continue
-        if one.memory.outcome is Outcome.FAILURE or min(len(mine), len(theirs)) < how.purpose_terms:
+        if member.memory.outcome is Outcome.FAILURE or min(len(mine), len(theirs)) < how.purpose_terms:
             continue
         if max(holders[mine], holders[theirs]) > how.purpose_holders or _share(mine, theirs) < how.purpose_share:
             continue
-        if _share(terms_of(one.memory.content), terms_of(other.memory.content)) > how.purpose_advice_share:
+        if _share(terms_of(member.memory.content), terms_of(other.memory.content)) > how.purpose_advice_share:
             continue
-        if contradiction(one.wording, other.wording) is not None:
+        if contradiction(member.wording, other.wording) is not None:
             continue
         yield Link(
-            source=max(one.id, other.id),
-            target=min(one.id, other.id),
+            source=max(member.id, other.id),
+            target=min(member.id, other.id),
             kind=EdgeKind.ALTERNATIVE,
             weight=round(0.55 + 0.2 * _share(mine, theirs) * max(0.0, min(1.0, cosine)), 3),
             text="Two ways to reach the same: both apply in the same case and advise differently.",
-            evidence=f"both say when to apply in the same words ({_list_names(mine & theirs, one)})",
+            evidence=f"both say when to apply in the same words ({_list_names(mine & theirs, member)})",
             titles=(members[b].memory.title, members[a].memory.title),
         )
 
@@ -233,57 +228,57 @@ def _list_names(names: frozenset[str] | set[str], member: Member) -> str:
 
 
 def _by_rule(member: Member) -> bool:
-    """Whether its description was made by a rule: then that two of them are alike says nothing of their purpose."""
+    """True if its description was made by a rule: then that two of them are alike says nothing of their purpose."""
     return member.memory.metadata.get("distiller") == OFFLINE
 
 
 def _by_analogy(
-    members: Sequence[Member], believed: Sequence[bool], across: Iterable[Pair], how: Discovery
+    members: Sequence[Member], eligible: Sequence[bool], across: Iterable[Pair], how: Discovery
 ) -> Iterator[Link]:
     """The same approach in another project: near in meaning, each among the nearest of the other, not the same."""
     near = [
         (a, b, cosine)
         for a, b, cosine in across
-        if believed[a] and believed[b] and members[a].memory.outcome is members[b].memory.outcome
+        if eligible[a] and eligible[b] and members[a].memory.outcome is members[b].memory.outcome
     ]
     nearest: defaultdict[int, list[tuple[float, int]]] = defaultdict(list)
     for a, b, cosine in near:
         nearest[a].append((-cosine, b))
         nearest[b].append((-cosine, a))
-    few = {row: {other for _, other in sorted(found)[: how.analogy_neighbours]} for row, found in nearest.items()}
+    few = {row: {other for _, other in sorted(ranking)[: how.analogy_neighbours]} for row, ranking in nearest.items()}
     holders = Counter(word for member in members for word in member.wording.words)
     rare = {w for w, count in holders.items() if count <= max(how.rare_holders, how.rare_share * len(members))}
     for a, b, cosine in near:
-        one, other = members[a], members[b]
-        if b not in few[a] or a not in few[b] or says_the_same(one.wording, other.wording) is not None:
+        member, other = members[a], members[b]
+        if b not in few[a] or a not in few[b] or says_the_same(member.wording, other.wording) is not None:
             continue
-        shared = one.wording.words & other.wording.words
-        shorter = min(len(one.wording.words), len(other.wording.words))
-        structural = _is_structural(one, how) and _is_structural(other, how)
+        common = member.wording.words & other.wording.words
+        shorter = min(len(member.wording.words), len(other.wording.words))
+        structural = _is_structural(member, how) and _is_structural(other, how)
         share = how.structural_share if structural else how.analogy_share
-        if len(shared) < max(how.analogy_words, share * shorter):
+        if len(common) < max(how.analogy_words, share * shorter):
             continue
-        needed = how.structural_rare_words if structural else how.analogy_rare_words
-        if len(shared & rare) < needed or contradiction(one.wording, other.wording) is not None:
+        least = how.structural_rare_words if structural else how.analogy_rare_words
+        if len(common & rare) < least or contradiction(member.wording, other.wording) is not None:
             continue
         # Two that are built alike are a strong bridge even where they name their parts differently.
         strong = structural or cosine >= how.analogy_strong_cosine
         yield Link(
-            source=max(one.id, other.id),
-            target=min(one.id, other.id),
+            source=max(member.id, other.id),
+            target=min(member.id, other.id),
             kind=EdgeKind.ARCHITECTURAL_ANALOGY if structural else EdgeKind.ANALOGY,
             weight=round((0.55 if strong else 0.25) + 0.2 * min(1.0, max(0.0, cosine)), 3),
             text=f"The same {'structure' if structural else 'approach'} in two projects, "
-            f"{one.memory.namespace} and {other.memory.namespace}.",
-            evidence=f"cosine {cosine:.2f}; in common: {_list_names(shared & rare, one)}",
+            f"{member.memory.namespace} and {other.memory.namespace}.",
+            evidence=f"cosine {cosine:.2f}; in common: {_list_names(common & rare, member)}",
             titles=(members[b].memory.title, members[a].memory.title),
         )
 
 
 def _is_structural(member: Member, how: Discovery) -> bool:
-    """Whether it speaks of how a whole is made of parts."""
+    """True if it speaks of how a whole is made of parts."""
     return len(member.wording.words & STRUCTURES) >= how.structures
 
 
-def _share(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other) if one or other else 0.0
+def _share(words: frozenset[str], other: frozenset[str]) -> float:
+    return len(words & other) / len(words | other) if words or other else 0.0

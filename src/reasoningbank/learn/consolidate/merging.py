@@ -1,6 +1,6 @@
 """Finds memories that say the same, and chooses the one that is kept.
 
-Knows who may be merged with whom: the same project, scope, outcome, audience and trust, and the same advice to the
+Two may be merged that have the same project, scope, outcome, audience and trust, and give the same advice, to the
 letter where letters count. The one with the most evidence is kept; the others are compared with that one, never with
 each other, so a chain of small differences does not become a large one.
 """
@@ -17,54 +17,58 @@ from reasoningbank.learn.consolidate.plan import Merge
 from reasoningbank.learn.consolidate.pool import FACT, PINNED, Member, UndoneDecisions
 
 Kin = dict[str, dict[str, tuple[float, float]]]
-"""By id: those that say the same, with cosine and share of words."""
+"""Memories that say the same as another, by its id, with cosine and share of words."""
 
 
 def merges_among(members: Sequence[Member], pairs: Iterable[Pair], before: UndoneDecisions) -> list[Merge]:
-    """`pairs` are those that are near enough to say the same."""
+    """Merges of memories that say the same. `pairs` are those that are near enough for it."""
     kin = _kin(members, pairs, before)
     by_id = {member.id: member for member in members}
-    taken: set[str] = set()
-    found: list[Merge] = []
+    busy: set[str] = set()
+    merges: list[Merge] = []
     for leader in sorted((by_id[i] for i in kin), key=_standing, reverse=True):
-        if leader.id in taken:
+        if leader.id in busy:
             continue
-        others = [i for i in sorted(kin[leader.id]) if i not in taken and _may_go_into(leader, by_id[i])]
-        if not others:
+        copies = [i for i in sorted(kin[leader.id]) if i not in busy and _may_go_into(leader, by_id[i])]
+        if not copies:
             continue
-        taken.update((leader.id, *others))
-        likeness = tuple(kin[leader.id][i] for i in others)
-        found.append(
+        busy.update((leader.id, *copies))
+        likeness = tuple(kin[leader.id][i] for i in copies)
+        cosines, shares = zip(*likeness, strict=True)
+        evidence = (
+            f"{counted(leader.used, 'use')}, confidence {leader.confidence:.2f}" if leader.signals else "the oldest"
+        )
+        merges.append(
             Merge(
                 kept=leader.id,
-                merged=tuple(others),
+                merged=tuple(copies),
                 title=leader.memory.title,
                 likeness=likeness,
-                why=_why(leader, likeness),
+                why=f"cosine {min(cosines):.2f}, {min(shares):.0%} of the words in common; kept: {evidence}",
             )
         )
-    return found
+    return merges
 
 
 def _kin(members: Sequence[Member], pairs: Iterable[Pair], before: UndoneDecisions) -> Kin:
     kin: Kin = {}
 
-    def join(one: Member, other: Member, likeness: tuple[float, float]) -> None:
-        if frozenset((one.id, other.id)) not in before.apart:
-            kin.setdefault(one.id, {})[other.id] = likeness
-            kin.setdefault(other.id, {})[one.id] = likeness
+    def join(member: Member, other: Member, likeness: tuple[float, float]) -> None:
+        if frozenset((member.id, other.id)) not in before.apart:
+            kin.setdefault(member.id, {})[other.id] = likeness
+            kin.setdefault(other.id, {})[member.id] = likeness
 
     for leader, *copies in _the_very_same(members):
         for copy in copies:
             join(members[leader], members[copy], (1.0, 1.0))
     audiences = [audience(member) for member in members]
     for a, b, cosine in pairs:
-        one, other = members[a], members[b]
-        if audiences[a] != audiences[b] or (one.is_named and other.is_named):
+        member, other = members[a], members[b]
+        if audiences[a] != audiences[b] or (member.is_named and other.is_named):
             continue
-        share = says_the_same(one.wording, other.wording)
+        share = says_the_same(member.wording, other.wording)
         if share is not None:
-            join(one, other, (cosine, share))
+            join(member, other, (cosine, share))
     return kin
 
 
@@ -74,13 +78,14 @@ def _the_very_same(members: Sequence[Member]) -> list[list[int]]:
     for row, member in enumerate(members):
         if not member.is_named:
             groups.setdefault((audience(member), member.wording.whole), []).append(row)
-    several = [rows for rows in groups.values() if len(rows) > 1]
-    return [sorted(rows, key=lambda row: _standing(members[row]), reverse=True) for rows in several]
+    copies = [rows for rows in groups.values() if len(rows) > 1]
+    return [sorted(rows, key=lambda row: _standing(members[row]), reverse=True) for rows in copies]
 
 
 def audience(member: Member) -> tuple[object, ...]:
-    """What two memories must have in common to be one. Two strangers do not vouch for each other, and a peer's memory
-    is its own to change and to take back: merged with another's, that would go with it when the peer is revoked.
+    """The properties that two memories must have in common to be one. Two strangers do not vouch for each other, and
+    a peer's memory is its own to change and to take back: merged with another's, that would go with it when the
+    peer is revoked.
     """
     memory = member.memory
     if FACT in memory.tags:
@@ -112,7 +117,9 @@ def _was_seen(member: Member) -> bool:
 
 
 def _standing(member: Member) -> tuple[object, ...]:
-    """Who is kept: one that is asked for by name, then what our own hooks saw, the most evidence, the oldest."""
+    """Rank among those that say the same: one that is asked for by name, then what our own hooks saw, the most
+    evidence, the oldest.
+    """
     positive = sum(signal.weight for signal in member.signals if signal.positive)
     return (
         not _may_go(member),
@@ -124,9 +131,3 @@ def _standing(member: Member) -> tuple[object, ...]:
         -member.memory.created_at,
         member.id,
     )
-
-
-def _why(leader: Member, likeness: Sequence[tuple[float, float]]) -> str:
-    cosines, shares = zip(*likeness, strict=True)
-    evidence = f"{counted(leader.used, 'use')}, confidence {leader.confidence:.2f}" if leader.signals else "the oldest"
-    return f"cosine {min(cosines):.2f}, {min(shares):.0%} of the words in common; kept: {evidence}"

@@ -35,7 +35,7 @@ NEARNESS: Mapping[str, Nearness] = {
     # Here a cosine counts common words and letters; it knows nothing of meaning.
     "hash": Nearness(same=0.50, opposed=0.40, analogous=0.65),
 }
-"""By embedder; another one is taken to be like `local`."""
+"""Nearness by embedder; another one is taken to be like `local`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class Space:
 
 
 _CELLS = 1 << 23
-"""Of one block of the product: 32 MB."""
+"""Most cells of one block of the product: 32 MB."""
 Pair = tuple[int, int, float]
 
 
@@ -68,11 +68,11 @@ def near_pairs(
     import numpy as np
 
     if within:
-        found: list[Pair] = []
+        pairs: list[Pair] = []
         for group in np.unique(groups):
             rows = np.flatnonzero(groups == group)
-            found += [(int(rows[a]), int(rows[b]), c) for a, b, c in _among(vectors[rows], least, None, most)]
-        return found
+            pairs += [(int(rows[a]), int(rows[b]), c) for a, b, c in _among(vectors[rows], least, None, most)]
+        return pairs
     return _among(vectors, least, groups, most)
 
 
@@ -83,7 +83,7 @@ def _among(vectors: Floats, least: float, apart: NDArray[np.int64] | None, most:
     if count < 2:
         return []
     step = max(1, min(count, _CELLS // count))
-    ones, others, cosines = [], [], []
+    near_rows, near_columns, cosines = [], [], []
     for start in range(0, count, step):
         block = vectors[start : start + step]
         products = block @ vectors.T
@@ -91,17 +91,17 @@ def _among(vectors: Floats, least: float, apart: NDArray[np.int64] | None, most:
         if apart is not None:
             products[apart[start : start + len(block), None] == apart[None, :]] = -1.0
         near = products >= least
-        crowded = np.flatnonzero(np.count_nonzero(near, axis=1) > most)
-        if len(crowded):
-            nearest = np.argpartition(products[crowded], count - most, axis=1)[:, count - most :]
-            near[crowded] = False
-            near[crowded[:, None], nearest] = True
+        full_rows = np.flatnonzero(np.count_nonzero(near, axis=1) > most)
+        if len(full_rows):
+            nearest = np.argpartition(products[full_rows], count - most, axis=1)[:, count - most :]
+            near[full_rows] = False
+            near[full_rows[:, None], nearest] = True
         rows, columns = np.nonzero(near)
-        ones.append(rows + start)
-        others.append(columns)
+        near_rows.append(rows + start)
+        near_columns.append(columns)
         cosines.append(products[rows, columns])
-    one, other = np.concatenate(ones), np.concatenate(others)
-    low, high = np.minimum(one, other), np.maximum(one, other)
+    ends, far_ends = np.concatenate(near_rows), np.concatenate(near_columns)
+    low, high = np.minimum(ends, far_ends), np.maximum(ends, far_ends)
     # Most pairs were found from both ends.
     _, first = np.unique(low * count + high, return_index=True)
     return list(zip(low[first].tolist(), high[first].tolist(), np.concatenate(cosines)[first].tolist(), strict=True))
@@ -109,5 +109,5 @@ def _among(vectors: Floats, least: float, apart: NDArray[np.int64] | None, most:
 
 def crowded_rows(pairs: Sequence[Pair], most: int = MOST_NEIGHBOURS) -> set[int]:
     """Rows with so many near ones that not all of them may be among the pairs. A pair is missed only between two."""
-    degree = Counter(row for one, other, _ in pairs for row in (one, other))
+    degree = Counter(row for a, b, _ in pairs for row in (a, b))
     return {row for row, count in degree.items() if count >= most}

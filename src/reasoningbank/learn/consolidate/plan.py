@@ -1,6 +1,6 @@
 """Consolidation plan as values: it can be shown, compared and thrown away.
 
-Knows the shape of each act and nothing of how it is found or carried out.
+Independent of how the acts are found and carried out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Merge:
     kept: str
     merged: tuple[str, ...]
     title: str
-    """Of the one that is kept."""
+    """Title of the memory that is kept."""
     likeness: tuple[tuple[float, float], ...]
     """For each merged one: cosine, and share of words in common."""
     why: str
@@ -126,7 +126,7 @@ class Consolidated:
     applied: int
     """Acts that were carried out."""
     left: tuple[str, ...] = ()
-    """What could not be done, and why."""
+    """Acts that could not be done, and why."""
     due: bool = True
     """False when it was asked for only if due, and was not."""
 
@@ -140,7 +140,7 @@ class Undone:
     """Removed again."""
     signals: int
     left: tuple[str, ...]
-    """What stays as it is because somebody has changed it since."""
+    """Memories and edges that stay as they are because somebody has changed them since."""
     links: int = 0
     """Put back as they were."""
 
@@ -155,6 +155,6 @@ class ConsolidationRun:
     at: float
     source: str
     counts: Mapping[str, int]
-    """By act: merged, linked, reweighed, unlinked, archived, promoted."""
+    """Number of acts of each sort: merged, linked, reweighed, unlinked, archived, promoted."""
     undone: bool
     units: tuple[Consolidation, ...]

@@ -29,11 +29,11 @@ class Member:
     wording: Wording
     trust: Trust
     signals: tuple[Signal, ...]
-    """Those that count for what it advises now."""
+    """Signals that count for what it advises now."""
     confidence: float
     used: int
     all_uses: int
-    """Of all memories of its namespace, where the policy compares them."""
+    """Uses of all memories of its namespace, where the policy compares them."""
     last_used_at: float
 
     @property
@@ -50,7 +50,7 @@ class Member:
 
     @property
     def is_named(self) -> bool:
-        """Whether somebody asks for it by the name that somebody gave it."""
+        """True if somebody asks for it by the name that somebody gave it."""
         return self.memory.key is not None and not self.is_distilled
 
 
@@ -72,16 +72,16 @@ class UndoneDecisions:
 
 
 def members(context: BankContext, reader: Reader, namespace: str) -> list[Member]:
-    """By id, which is by age."""
+    """The active memories of a namespace, by id, which is by age."""
     where = {"state": State.ACTIVE.value}
     if namespace != EVERY_NAMESPACE:
         where["namespace"] = namespace
-    found: list[Member] = []
+    pool: list[Member] = []
     after: str | None = None
     while page := reader.select(Memory, where, after=after, limit=ROWS_PER_PAGE):
-        found += _weigh(context, reader, page)
+        pool += _weigh(context, reader, page)
         after = page[-1].id
-    return found
+    return pool
 
 
 def _weigh(context: BankContext, reader: Reader, memories: Sequence[Memory]) -> Iterable[Member]:
@@ -91,9 +91,9 @@ def _weigh(context: BankContext, reader: Reader, memories: Sequence[Memory]) -> 
         signals[signal.memory_id].append(signal)
     uses = context.uses(reader)
     for memory in memories:
-        counted = evidence_for(memory, signals[memory.id])
+        evidence = evidence_for(memory, signals[memory.id])
         all_uses = uses.get(memory.namespace, 0)
-        yield member_of(context, memory, wording_of(memory), trust_of(memory, levels), counted, all_uses)
+        yield member_of(context, memory, wording_of(memory), trust_of(memory, levels), evidence, all_uses)
 
 
 def member_of(
@@ -123,33 +123,33 @@ def units_of(reader: Reader) -> tuple[list[Consolidation], set[str]]:
 def read_settled(reader: Reader) -> UndoneDecisions:
     units, undone = units_of(reader)
     apart: set[frozenset[str]] = set()
-    unlinked: set[tuple[str, str, str]] = set()
+    links: set[tuple[str, str, str]] = set()
     kept_links: set[tuple[str, str, str]] = set()
     as_it_was: set[str] = set()
-    kept: set[str] = set()
+    live_ids: set[str] = set()
     at_home: set[str] = set()
     for unit in units:
         if unit.id not in undone:
             continue
         for act in unit.changes.get("acts", ()):
             match act:
-                case {"act": "merge", "kept": one, "merged": others}:
-                    apart.update(frozenset((one, other)) for other in others)
+                case {"act": "merge", "kept": kept_id, "merged": merged_ids}:
+                    apart.update(frozenset((kept_id, other)) for other in merged_ids)
                 case {"act": "link", "source": source, "target": target, "kind": kind}:
-                    unlinked.add((source, target, kind))
+                    links.add((source, target, kind))
                 case {"act": "unlink", "source": source, "target": target, "kind": kind}:
                     kept_links.add((source, target, kind))
                 case {"act": "reweigh", "edge": edge_id}:
                     as_it_was.add(edge_id)
                 case {"act": "archive", "id": memory_id}:
-                    kept.add(memory_id)
+                    live_ids.add(memory_id)
                 case {"act": "promote", "id": memory_id}:
                     at_home.add(memory_id)
     return UndoneDecisions(
         apart=frozenset(apart),
-        unlinked=frozenset(unlinked),
+        unlinked=frozenset(links),
         kept_links=frozenset(kept_links),
         left_as_it_was=frozenset(as_it_was),
-        kept=frozenset(kept),
+        kept=frozenset(live_ids),
         at_home=frozenset(at_home),
     )

@@ -1,8 +1,9 @@
 """Promotes what has proved itself in its project to the team, and then to the whole organisation.
 
 A promotion widens who is shown a memory and changes nothing else: the same memory, in its own project, with its own
-evidence, and no more trusted than before. Knows how much independent evidence that takes. For the team, only what its
-own projects have to say counts, and only what reaches them can make it needless; for the organisation, everybody's.
+evidence, and no more trusted than before. `LADDER` says how much independent evidence each step takes. For the team,
+only what its own projects have to say counts, and only what reaches them can make it needless; for the organisation,
+everybody's.
 """
 
 from __future__ import annotations
@@ -40,18 +41,18 @@ LADDER: Mapping[Scope, PromotionStep] = {
     Scope.TEAM: PromotionStep(after=Scope.ORG, sessions=8, confidence=0.85, projects=2),
 }
 LEAST_SUCCEEDED = 0.8
-"""Of the tasks that say anything about it."""
+"""Share of the tasks that say anything about it."""
 
 
 def promotions_among(
     members: Sequence[Member],
     across: Iterable[Pair],
     reader: Reader,
-    contested: AbstractSet[str],
+    conflict_ids: AbstractSet[str],
     before: UndoneDecisions,
     ladder: Mapping[Scope, PromotionStep] = LADDER,
 ) -> list[Promotion]:
-    known = _known_elsewhere(members, across)
+    twins = _known_elsewhere(members, across)
     teams = fold_memberships(reader.select(Membership, {}))
     ready = [
         (row, ladder[member.memory.scope])
@@ -59,17 +60,17 @@ def promotions_among(
         if member.memory.scope in ladder
         and member.trust is not Trust.UNTRUSTED
         and FACT not in member.memory.tags
-        and member.id not in contested
+        and member.id not in conflict_ids
         and member.id not in before.at_home
         and member.confidence >= ladder[member.memory.scope].confidence
     ]
     elsewhere = {
-        row: [other for other in known.get(row, ()) if step.after is Scope.ORG or _reaches(members, other, row, teams)]
+        row: [other for other in twins.get(row, ()) if step.after is Scope.ORG or _reaches(members, other, row, teams)]
         for row, step in ready
     }
     sessions = {row: _sessions(members[row], [members[other] for other in elsewhere[row]]) for row, _ in ready}
-    homes = _homes(reader, {session for found in sessions.values() for session in found})
-    found = []
+    homes = _homes(reader, {session for tasks in sessions.values() for session in tasks})
+    promotions = []
     for row, step in ready:
         member = members[row]
         tasks = {
@@ -84,7 +85,7 @@ def promotions_among(
         projects |= {members[other].namespace for other in elsewhere[row]}
         if len(projects) < step.projects or _has_a_better(member, row, members, elsewhere):
             continue
-        found.append(
+        promotions.append(
             Promotion(
                 id=member.id,
                 title=member.memory.title,
@@ -96,53 +97,52 @@ def promotions_among(
                 "speak for it",
             )
         )
-    return found
+    return promotions
 
 
 def _reaches(members: Sequence[Member], other: int, row: int, teams: Teams) -> bool:
-    """Whether the same advice elsewhere is of the same team, or shared with everybody already."""
+    """True if the same advice elsewhere is of the same team, or shared with everybody already."""
     memory = members[other].memory
     return memory.scope is Scope.ORG or teams.are_mates(memory.namespace, members[row].namespace)
 
 
-def _sessions(member: Member, others: Iterable[Member]) -> dict[str, bool]:
+def _sessions(member: Member, twins: Iterable[Member]) -> dict[str, bool]:
     """Distinct tasks that say something about it or about the same advice elsewhere, and whether all of it is good."""
-    found: dict[str, bool] = {}
-    for known in (member, *others):
-        for signal in known.signals:
+    outcomes: dict[str, bool] = {}
+    for holder in (member, *twins):
+        for signal in holder.signals:
             if signal.trajectory_id is not None:
-                found[signal.trajectory_id] = found.get(signal.trajectory_id, True) and signal.positive
-    return found
+                outcomes[signal.trajectory_id] = outcomes.get(signal.trajectory_id, True) and signal.positive
+    return outcomes
 
 
 def _known_elsewhere(members: Sequence[Member], across: Iterable[Pair]) -> dict[int, list[int]]:
     """Rows of other projects that give the same advice and are believed as much."""
-    found: dict[int, list[int]] = {}
+    twins: dict[int, list[int]] = {}
     for a, b, _ in across:
-        one, other = members[a], members[b]
-        if one.trust is not other.trust or one.memory.outcome is not other.memory.outcome:
+        member, other = members[a], members[b]
+        if member.trust is not other.trust or member.memory.outcome is not other.memory.outcome:
             continue
-        if says_the_same(one.wording, other.wording) is not None:
-            found.setdefault(a, []).append(b)
-            found.setdefault(b, []).append(a)
-    return found
+        if says_the_same(member.wording, other.wording) is not None:
+            twins.setdefault(a, []).append(b)
+            twins.setdefault(b, []).append(a)
+    return twins
 
 
 def _has_a_better(member: Member, row: int, members: Sequence[Member], elsewhere: Mapping[int, Sequence[int]]) -> bool:
-    """Of several projects that know the same, one speaks for all: one that is shared already, else the most used."""
+    """True if the same advice in another project speaks for all: one that is shared already, else the most used."""
     mine = (member.memory.scope is not Scope.PROJECT, member.used, -row)
-    others = [members[other] for other in elsewhere.get(row, ())]
+    twins = [members[other] for other in elsewhere.get(row, ())]
     rows = elsewhere.get(row, ())
     return any(
-        (known.memory.scope is not Scope.PROJECT, known.used, -at) > mine
-        for known, at in zip(others, rows, strict=True)
+        (twin.memory.scope is not Scope.PROJECT, twin.used, -at) > mine for twin, at in zip(twins, rows, strict=True)
     )
 
 
 def _homes(reader: Reader, sessions: set[str]) -> dict[str, str]:
-    ordered = sorted(sessions)
-    found: dict[str, str] = {}
-    for start in range(0, len(ordered), _IDS_AT_ONCE):
-        known = reader.get(Trajectory, ordered[start : start + _IDS_AT_ONCE])
-        found.update((session, trajectory.namespace) for session, trajectory in known.items())
-    return found
+    session_ids = sorted(sessions)
+    homes: dict[str, str] = {}
+    for start in range(0, len(session_ids), _IDS_AT_ONCE):
+        trajectories = reader.get(Trajectory, session_ids[start : start + _IDS_AT_ONCE])
+        homes.update((session, trajectory.namespace) for session, trajectory in trajectories.items())
+    return homes

@@ -1,7 +1,7 @@
 """Archives what proved wrong, and what has faded.
 
-Knows who is never archived: what nobody has
-tried yet, what is pinned, and what a person wrote down as long as nothing speaks against it.
+Never archived: what nobody has tried yet, what is pinned, and what a person wrote down as long as nothing speaks
+against it.
 """
 
 from __future__ import annotations
@@ -21,21 +21,18 @@ UNUSED_DAYS = 180.0
 def archivals_among(
     members: Sequence[Member], before: UndoneDecisions, now: float, threshold: float = PRUNE_BELOW
 ) -> list[Archival]:
-    found = []
+    archivals = []
     for member in members:
         if member.confidence >= threshold or PINNED in member.memory.tags or member.id in before.kept:
             continue
-        why = _against(member) or _forgotten(member, now)
+        negative = sum(not signal.positive for signal in member.signals)
+        if len(member.signals) >= FEWEST_SIGNALS and negative:
+            why: str | None = f"{negative} of {len(member.signals)} pieces of evidence speak against it"
+        else:
+            why = _forgotten(member, now)
         if why is not None:
-            found.append(Archival(id=member.id, title=member.memory.title, confidence=member.confidence, why=why))
-    return found
-
-
-def _against(member: Member) -> str | None:
-    negative = sum(not signal.positive for signal in member.signals)
-    if len(member.signals) < FEWEST_SIGNALS or not negative:
-        return None
-    return f"{negative} of {len(member.signals)} pieces of evidence speak against it"
+            archivals.append(Archival(id=member.id, title=member.memory.title, confidence=member.confidence, why=why))
+    return archivals
 
 
 def _forgotten(member: Member, now: float) -> str | None:

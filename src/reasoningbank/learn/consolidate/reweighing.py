@@ -1,6 +1,6 @@
 """Weighs links from use again: stronger with more evidence, weaker as it grows old, gone when it speaks against them.
 
-Knows which links these are (tagged as found, and as found by use). What somebody made, or has put back, stays.
+These are the links that are tagged as found, and as found by use. What somebody made, or has put back, stays.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from reasoningbank.learn.consolidate.pool import Member, UndoneDecisions
 from reasoningbank.learn.consolidate.use import Uses, evidence_of, sentence_of, strength_of
 
 LEAST_CHANGE = 0.02
-"""Of a strength, that is worth writing down."""
+"""Least change of a strength that is worth writing down."""
 
 
 def weigh_again(
     members: Sequence[Member], edges: Iterable[Edge], uses: Uses, before: UndoneDecisions
 ) -> tuple[list[Reweighing], list[Unlinking]]:
     rows = {member.id: row for row, member in enumerate(members)}
-    changed: list[Reweighing] = []
-    gone: list[Unlinking] = []
+    reweighings: list[Reweighing] = []
+    unlinkings: list[Unlinking] = []
     for edge in edges:
         if not {DISCOVERED, FROM_USE} <= set(edge.tags) or edge.id in before.left_as_it_was:
             continue
@@ -43,7 +43,7 @@ def weigh_again(
         )
         if not finding.holds:
             if (edge.source_id, edge.target_id, edge.kind.value) not in before.kept_links:
-                gone.append(
+                unlinkings.append(
                     Unlinking(
                         edge=edge.id,
                         revision=edge.revision,
@@ -57,5 +57,5 @@ def weigh_again(
         weight = strength_of(edge.kind, finding)
         if abs(weight - edge.weight) >= LEAST_CHANGE or as_it_is.text != edge.text:
             link = replace(as_it_is, weight=weight)
-            changed.append(Reweighing(edge=edge.id, revision=edge.revision, before=edge.weight, link=link))
-    return changed, gone
+            reweighings.append(Reweighing(edge=edge.id, revision=edge.revision, before=edge.weight, link=link))
+    return reweighings, unlinkings

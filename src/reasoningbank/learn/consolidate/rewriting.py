@@ -21,35 +21,34 @@ from reasoningbank.ports import LLM
 
 MOST_REWRITTEN = 50
 """In one run; the rest keep the words that they have."""
-MOST_NOTES = 5
-NOTE_TOKENS = 600
 ANSWER_TOKENS = 800
 
 
 def rewritten(
     merges: Sequence[Merge], memories: Mapping[str, Memory], llm: LLM, scrub: Callable[[str], str]
 ) -> list[Merge]:
-    """`memories` are those that may be rewritten, by id."""
-    found: list[Merge] = []
-    left = MOST_REWRITTEN
+    """The merges with texts that a model wrote. `memories` are those that may be rewritten, by id."""
+    result: list[Merge] = []
+    budget = MOST_REWRITTEN
     for merge in merges:
         notes = [memories[i] for i in (merge.kept, *merge.merged) if i in memories]
         worth_it = merge.kept in memories and len({wording_of(note).whole for note in notes}) > 1
         text = None
-        if worth_it and left > 0:
-            left -= 1
+        if worth_it and budget > 0:
+            budget -= 1
             try:
-                text = _text(notes[:MOST_NOTES], llm, scrub)
+                # A model is shown five notes at most.
+                text = _text(notes[:5], llm, scrub)
             except LLMError:
                 # Out of budget, unreachable or unwilling: nobody waits for it, and nothing is lost without it.
-                left = 0
-        found.append(merge if text is None else replace(merge, text=text))
-    return found
+                budget = 0
+        result.append(merge if text is None else replace(merge, text=text))
+    return result
 
 
 def _text(notes: Sequence[Memory], llm: LLM, scrub: Callable[[str], str]) -> Rewritten | None:
-    told = [scrub(f"{note.title}\n{note.description}\n{note.content}") for note in notes]
-    fences = [fence(cut_middle(text, NOTE_TOKENS), f"note {number}") for number, text in enumerate(told, 1)]
+    texts = [scrub(f"{note.title}\n{note.description}\n{note.content}") for note in notes]
+    fences = [fence(cut_middle(text, 600), f"note {number}") for number, text in enumerate(texts, 1)]
     outcome = notes[0].outcome
     messages = [
         Message(role="system", text=prompt("merge").text),
@@ -57,7 +56,7 @@ def _text(notes: Sequence[Memory], llm: LLM, scrub: Callable[[str], str]) -> Rew
     ]
     for _ in range(2):
         completion = llm.complete(messages, max_tokens=ANSWER_TOKENS)
-        answer = parse(completion.text, finding=VerdictOutcome(outcome.value), most=1, grounds=told)
+        answer = parse(completion.text, finding=VerdictOutcome(outcome.value), most=1, grounds=texts)
         if completion.cut_short:
             answer = Answer(problems=("It was cut off. Be briefer.",))
         problems = answer.problems or tuple(
@@ -65,10 +64,10 @@ def _text(notes: Sequence[Memory], llm: LLM, scrub: Callable[[str], str]) -> Rew
         )
         if not problems:
             return next((_of(lesson, llm.name) for lesson in answer.lessons), None)
-        listed = "\n".join(f"- {problem}" for problem in problems)
+        listing = "\n".join(f"- {problem}" for problem in problems)
         messages += [
             Message(role="assistant", text=cut_middle(completion.text, ANSWER_TOKENS) or "(nothing)"),
-            Message(role="user", text=prompt("repair").text.replace("{problems}", listed)),
+            Message(role="user", text=prompt("repair").text.replace("{problems}", listing)),
         ]
     return None
 
@@ -78,19 +77,19 @@ def _of(lesson: Lesson, model: str) -> Rewritten:
 
 
 def _unfaithful(lesson: Lesson, notes: Sequence[Memory]) -> list[str]:
-    """What the new text has lost, made up or turned around."""
-    kept = wording_of(notes[0])
-    made = wording_of(replace(notes[0], title=lesson.title, description=lesson.description, content=lesson.content))
+    """Problems of the new text: what it has lost, made up or turned around."""
+    old = wording_of(notes[0])
+    new = wording_of(replace(notes[0], title=lesson.title, description=lesson.description, content=lesson.content))
     problems = []
-    lost, added = kept.literals - made.literals, made.literals - kept.literals
-    if lost:
-        problems.append(f"It lost {', '.join(sorted(lost)[:5])}.")
-    if added:
-        problems.append(f"It added {', '.join(sorted(added)[:5])}.")
-    if (made.avoids, made.denies, sorted(set(made.qualifiers))) != (
-        kept.avoids,
-        kept.denies,
-        sorted(set(kept.qualifiers)),
+    missing, extra = old.literals - new.literals, new.literals - old.literals
+    if missing:
+        problems.append(f"It lost {', '.join(sorted(missing)[:5])}.")
+    if extra:
+        problems.append(f"It added {', '.join(sorted(extra)[:5])}.")
+    if (new.avoids, new.denies, sorted(set(new.qualifiers))) != (
+        old.avoids,
+        old.denies,
+        sorted(set(old.qualifiers)),
     ):
         problems.append("It lost or added a negation or a condition.")
     return problems

@@ -59,10 +59,10 @@ class ConsolidateOptions:
 
 
 def wish_of(options: Mapping[str, Any]) -> ConsolidateOptions:
-    known = [f.name for f in fields(ConsolidateOptions)]
-    unknown = sorted(set(options) - set(known))
+    names = [f.name for f in fields(ConsolidateOptions)]
+    unknown = sorted(set(options) - set(names))
     if unknown:
-        raise InvalidInput(f"Consolidating has no option {', '.join(unknown)}: use {', '.join(known)}.")
+        raise InvalidInput(f"Consolidating has no option {', '.join(unknown)}: use {', '.join(names)}.")
     only = options.get("only", ())
     return ConsolidateOptions(**{**options, "only": (only,) if isinstance(only, str) else tuple(only)})
 
@@ -82,19 +82,19 @@ def consolidate(
     plan = make_plan(context, space, namespace, parts)
     if wish.dry_run:
         return Consolidated(plan=plan, run=None, applied=0)
-    done, left, run = 0, list[str](), context.ids.new("con")
+    act_count, leftovers, run = 0, list[str](), context.ids.new("con")
     if rewrite is not None and plan.merges:
         plan = replace(plan, merges=tuple(rewrite(plan.merges, _learned_memories(context, plan.merges))))
     if plan.acts:
         order = Order(run=run, kind=_kind(parts), namespace=namespace, source=wish.source)
-        done, left = carry_out(context, plan, order, progress)
+        act_count, leftovers = carry_out(context, plan, order, progress)
     if parts == frozenset(PARTS):
         schedule.note(context, namespace)
-    return Consolidated(plan=plan, run=run if done else None, applied=done, left=tuple(left))
+    return Consolidated(plan=plan, run=run if act_count else None, applied=act_count, left=tuple(leftovers))
 
 
 def rewriting(learning: Learning) -> Rewrite:
-    """By the configured model; an error that says what to set when there is none."""
+    """Rewrites merged texts with the configured model; an error that says what to set when there is none."""
     from reasoningbank.learn.consolidate.rewriting import rewritten
 
     llm = learning.model()
@@ -102,16 +102,16 @@ def rewriting(learning: Learning) -> Rewrite:
 
 
 def _learned_memories(context: BankContext, merges: Sequence[Merge]) -> dict[str, Memory]:
-    """Those of the merged memories that agents of ours have learned: neither the user's words nor a stranger's."""
+    """Merged memories that agents of ours have learned: neither the user's words nor a stranger's."""
     ids = [memory_id for merge in merges for memory_id in (merge.kept, *merge.merged)]
     with context.store.read(context.tenant) as reader:
-        found = reader.get(Memory, ids)
-        levels = levels_of(reader, found.values())
-    return {i: memory for i, memory in found.items() if trust_of(memory, levels) is Trust.WORKING}
+        memories = reader.get(Memory, ids)
+        levels = levels_of(reader, memories.values())
+    return {i: memory for i, memory in memories.items() if trust_of(memory, levels) is Trust.WORKING}
 
 
 def faded_in(context: BankContext, namespace: str | None) -> list[Faded]:
-    """What has lost confidence to age alone."""
+    """Memories that have lost confidence to age alone."""
     return list_faded(context, _namespace(context, namespace))
 
 
@@ -129,7 +129,7 @@ def make_plan(context: BankContext, space: Space, namespace: str, parts: frozens
     merges: list[Merge] = []
     # Where there is only one project, nobody else can know the same.
     by_meaning = {"merge", "conflicts", "links"} | ({"promote"} if namespace == EVERY_NAMESPACE else set())
-    near = _Near(pool, space, wanted=bool(parts & by_meaning))
+    near = _Near(pool, space, is_needed=bool(parts & by_meaning))
     if "merge" in parts:
         merges = _plan_merges(pool, near, before)
         pool = _as_merged(context, pool, merges)
@@ -138,17 +138,17 @@ def make_plan(context: BankContext, space: Space, namespace: str, parts: frozens
         if "prune" in parts
         else []
     )
-    gone = {archival.id for archival in archivals}
-    pool = [member for member in pool if member.id not in gone]
+    archive_ids = {archival.id for archival in archivals}
+    pool = [member for member in pool if member.id not in archive_ids]
     conflicts: list[Link] = []
     links: list[Link] = []
-    reweighed: list[Reweighing] = []
-    unlinked: list[Unlinking] = []
+    reweighings: list[Reweighing] = []
+    unlinkings: list[Unlinking] = []
     uses = Uses(pool, facts, context.clock())
     if "links" in parts:
-        reweighed, unlinked = weigh_again(pool, edges, uses, before)
-        dropped = {act.edge for act in unlinked}
-        edges = [edge for edge in edges if edge.id not in dropped]
+        reweighings, unlinkings = weigh_again(pool, edges, uses, before)
+        edge_ids = {act.edge for act in unlinkings}
+        edges = [edge for edge in edges if edge.id not in edge_ids]
     web = Web(edges, before, {other: merge.kept for merge in merges for other in merge.merged})
     if "conflicts" in parts:
         conflicts = conflicts_among(pool, near.with_rows(pool, near.least.opposed, pairs_by_claim(pool)), web)
@@ -164,32 +164,32 @@ def make_plan(context: BankContext, space: Space, namespace: str, parts: frozens
         archivals=tuple(archivals),
         conflicts=tuple(conflicts),
         links=tuple(links),
-        reweighed=tuple(reweighed),
-        unlinked=tuple(unlinked),
+        reweighed=tuple(reweighings),
+        unlinked=tuple(unlinkings),
         promotions=tuple(promotions),
     )
 
 
 class _Near:
-    """Who is near whom, with the vectors fetched once."""
+    """Pairs of near memories, with the vectors fetched once."""
 
-    def __init__(self, pool: Sequence[Member], space: Space, *, wanted: bool) -> None:
+    def __init__(self, pool: Sequence[Member], space: Space, *, is_needed: bool) -> None:
         self._row = {member.id: row for row, member in enumerate(pool)}
         self.least = space.nearness
-        self._vectors = space.vectors([member.id for member in pool]) if pool and wanted else None
+        self._vectors = space.vectors([member.id for member in pool]) if pool and is_needed else None
         self._known: dict[tuple[bool, float, tuple[str, ...]], list[Pair]] = {}
 
     def within(self, pool: Sequence[Member], least: float) -> list[Pair]:
         return self._pairs(pool, least, within=True)
 
     def with_rows(self, pool: Sequence[Member], least: float, rows: set[tuple[int, int]]) -> list[Pair]:
-        """The near ones, and these."""
+        """The near pairs, and these."""
         near = self.within(pool, least)
-        more = sorted(rows - {(one, other) for one, other, _ in near})
+        more = sorted(rows - {(row, other) for row, other, _ in near})
         if self._vectors is None or not more:
             return near
         vectors = self._vectors[[self._row[member.id] for member in pool]]
-        return [*near, *((one, other, float(vectors[one] @ vectors[other])) for one, other in more)]
+        return [*near, *((row, other, float(vectors[row] @ vectors[other])) for row, other in more)]
 
     def across(self, pool: Sequence[Member], least: float) -> list[Pair]:
         return self._pairs(pool, least, within=False)
@@ -199,43 +199,43 @@ class _Near:
             return []
         import numpy as np
 
-        asked = (within, least, tuple(member.id for member in pool))
-        if asked not in self._known:
+        key = (within, least, tuple(member.id for member in pool))
+        if key not in self._known:
             numbers = {name: number for number, name in enumerate({member.memory.namespace for member in pool})}
             groups = np.array([numbers[member.memory.namespace] for member in pool], np.int64)
             rows = self._vectors[[self._row[member.id] for member in pool]]
             one_project = len(numbers) == 1
-            self._known[asked] = (
+            self._known[key] = (
                 [] if one_project and not within else near_pairs(rows, least, groups=groups, within=within)
             )
-        return self._known[asked]
+        return self._known[key]
 
 
 def _plan_merges(pool: Sequence[Member], near: _Near, before: UndoneDecisions) -> list[Merge]:
-    """First the very same, which need no vector and would crowd out the others; then round by round: of a memory with
-    very many near ones only some are seen in each.
+    """Merges in rounds: first the very same, which need no vector and would crowd out the others, then the near
+    ones, since of a memory with very many near ones only some are seen in each.
     """
-    found: dict[str, Merge] = {}
-    left, pairs = list(pool), list[Pair]()
+    merges: dict[str, Merge] = {}
+    remaining, pairs = list(pool), list[Pair]()
     for number in range(MOST_ROUNDS):
-        fresh = merges_among(left, pairs, before)
+        fresh = merges_among(remaining, pairs, before)
         for merge in fresh:
-            _absorb(found, merge)
-        gone = {other for merge in fresh for other in merge.merged}
-        again = crowded_rows(pairs) if number else range(len(left))
-        left = [left[row] for row in sorted(again) if left[row].id not in gone]
+            _absorb(merges, merge)
+        merged_ids = {other for merge in fresh for other in merge.merged}
+        again = crowded_rows(pairs) if number else range(len(remaining))
+        remaining = [remaining[row] for row in sorted(again) if remaining[row].id not in merged_ids]
         if number and not fresh:
             break
-        pairs = near.within(left, near.least.same)
-    return [found[kept] for kept in sorted(found)]
+        pairs = near.within(remaining, near.least.same)
+    return [merges[memory_id] for memory_id in sorted(merges)]
 
 
-def _absorb(found: dict[str, Merge], merge: Merge) -> None:
-    """With what its merged ones had taken in before, under the one that is kept in the end."""
-    parts = [merge, *(found.pop(other) for other in merge.merged if other in found)]
-    if merge.kept in found:
-        parts.append(found.pop(merge.kept))
-    found[merge.kept] = replace(
+def _absorb(merges: dict[str, Merge], merge: Merge) -> None:
+    """Adds a merge with what its merged ones had taken in before, under the one that is kept in the end."""
+    parts = [merge, *(merges.pop(other) for other in merge.merged if other in merges)]
+    if merge.kept in merges:
+        parts.append(merges.pop(merge.kept))
+    merges[merge.kept] = replace(
         merge,
         merged=tuple(other for part in parts for other in part.merged),
         likeness=tuple(pair for part in parts for pair in part.likeness),
@@ -244,15 +244,17 @@ def _absorb(found: dict[str, Merge], merge: Merge) -> None:
 
 def _as_merged(context: BankContext, pool: Sequence[Member], merges: Sequence[Merge]) -> list[Member]:
     by_id = {member.id: member for member in pool}
-    gone = {other for merge in merges for other in merge.merged}
+    merged_ids = {other for merge in merges for other in merge.merged}
     for merge in merges:
-        kept, others = by_id[merge.kept], [by_id[other] for other in merge.merged]
-        signals = {member.id: member.signals for member in (kept, *others)}
+        survivor, duplicates = by_id[merge.kept], [by_id[other] for other in merge.merged]
+        signals = {member.id: member.signals for member in (survivor, *duplicates)}
         fresh = map("sig_{}".format, count())
-        copies = inherit(kept.memory, [other.memory for other in others], signals, fresh.__next__)
-        grown = (*kept.signals, *(copy.signal for copy in copies))
-        by_id[merge.kept] = member_of(context, kept.memory, kept.wording, kept.trust, grown, kept.all_uses)
-    return [member for member in by_id.values() if member.id not in gone]
+        copies = inherit(survivor.memory, [other.memory for other in duplicates], signals, fresh.__next__)
+        evidence = (*survivor.signals, *(copy.signal for copy in copies))
+        by_id[merge.kept] = member_of(
+            context, survivor.memory, survivor.wording, survivor.trust, evidence, survivor.all_uses
+        )
+    return [member for member in by_id.values() if member.id not in merged_ids]
 
 
 def _plan_promotions(
@@ -263,11 +265,13 @@ def _plan_promotions(
     conflicts: Sequence[Link],
     before: UndoneDecisions,
 ) -> list[Promotion]:
-    contested = {end for link in conflicts for end in (link.source, link.target)}
-    contested |= {end for edge in edges if edge.kind is EdgeKind.CONFLICTS for end in (edge.source_id, edge.target_id)}
+    conflict_ids = {end for link in conflicts for end in (link.source, link.target)}
+    conflict_ids |= {
+        end for edge in edges if edge.kind is EdgeKind.CONFLICTS for end in (edge.source_id, edge.target_id)
+    }
     across = near.across(pool, near.least.analogous)
     with context.store.read(context.tenant) as reader:
-        return promotions_among(pool, across, reader, contested, before)
+        return promotions_among(pool, across, reader, conflict_ids, before)
 
 
 def _namespace(context: BankContext, namespace: str | None) -> str:

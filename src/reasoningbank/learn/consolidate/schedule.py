@@ -1,7 +1,7 @@
-"""When a consolidation is due: a day after the last one if anything has changed, a week after it in any case.
+"""Schedule of consolidation: due a day after the last one if anything has changed, a week after it in any case.
 
-Knows only when the last run was and how far the feed had come; both lie in a setting, since a run that finds nothing to
-do must leave no record.
+By when the last run was and how far the feed had come; both lie in a setting, since a run that finds nothing to do must
+leave no record.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ def due(context: BankContext, namespace: str, *, every_s: float = EVERY_S) -> bo
     if text is None:
         return len(context.store.changes(0, FIRST_AFTER_CHANGES)) == FIRST_AFTER_CHANGES
     at, head = json.loads(text)
-    passed = context.clock() - float(at)
+    age_s = context.clock() - float(at)
     # A clock that was set back must not put it off for years.
     return (
-        passed < 0.0
-        or passed >= max(every_s, AT_LEAST_EVERY_S)
-        or (passed >= every_s and context.store.head() > int(head))
+        age_s < 0.0
+        or age_s >= max(every_s, AT_LEAST_EVERY_S)
+        or (age_s >= every_s and context.store.head() > int(head))
     )
 
 

@@ -1,6 +1,6 @@
 """Tokenizes a text for comparison: words, and literals such as numbers, paths, flags and identifiers.
 
-Pure. Knows how to take a text apart; what the parts mean is the business of `wording` and `claims`.
+Pure. What the tokens mean is decided in `wording` and `claims`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from reasoningbank.core.stem import stem
 from reasoningbank.learn.consolidate import vocabulary
 
 LONGEST_CHARS = 20_000
-"""Of one text; a longer one is merged only with the very same."""
+"""Longest text that is compared; a longer one is merged only with the very same."""
 LONGEST_TOKEN_CHARS = 100
 """A longer one is known by its beginning and a digest: no list of words may grow with what somebody writes."""
 _APOSTROPHES = re.compile("[\u2019\u02bc\u2018]")
@@ -28,9 +28,9 @@ _TELLING = re.compile(r"\w")
 
 def tokens_of(text: str) -> Iterator[str]:
     text = _APOSTROPHES.sub("'", text[:LONGEST_CHARS])
-    text = _NEGATED.sub(lambda found: f"{_WHOLE.get((found[1] or 'can').lower(), found[1] or 'can')} not", text)
-    for found in _TOKEN.finditer(text):
-        token = found.group().strip(_EDGE)
+    text = _NEGATED.sub(lambda match: f"{_WHOLE.get((match[1] or 'can').lower(), match[1] or 'can')} not", text)
+    for match in _TOKEN.finditer(text):
+        token = match.group().strip(_EDGE)
         if not _TELLING.search(token):
             continue
         if len(token) > LONGEST_TOKEN_CHARS:

@@ -1,4 +1,4 @@
-"""What use says of two memories: used together beyond chance, better together, one before the other, one for the other.
+"""Evidence of use for links: two memories together beyond chance, better together, one before or for the other.
 
     together   both were used in a task more often than chance has it, and it went well    enhances
     helped     a task with the second went better with the first than without              enhances
@@ -31,20 +31,17 @@ from reasoningbank.learn.consolidate.pool import Member
 from reasoningbank.ports import Reader
 
 HALF_LIFE_DAYS = 180.0
-"""Of what a task says, as of what it says about one memory."""
+"""Half-life of what a task says, as of what it says about one memory."""
 FEWEST_TASKS = 3
 MOST_PER_TASK = 20
 """A task that used more says little about any two of them."""
-MOST_OF_A_KIND = 20
-MOST_TASKS = 5_000
-"""The latest that are looked at."""
 MANY_TASKS = 12.0
 """From here on more tasks make a link no stronger."""
 NAMED_TASKS = 5
 WENT_WELL = 0.8
 HARDLY_EVER = 0.5
 APART = 0.34
-"""Of the uses of the rarer of two alternatives, that may fall together with the other."""
+"""Share of the uses of the rarer of two alternatives that may fall together with the other."""
 
 _IN_LIKE_TASKS = "In like tasks the first went well in {0} of {1}, the second in {2} of {3}"
 _SENTENCES = {
@@ -61,7 +58,7 @@ _SENTENCES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFacts:
-    """What sessions say that signals do not: of which kind each was, and when memories were first shown in it."""
+    """Facts from sessions that signals do not tell: the kind of each, and when memories were first shown in it."""
 
     kinds: Mapping[str, str]
     shown_at: Mapping[str, Mapping[str, float]]
@@ -73,20 +70,20 @@ NO_FACTS = TaskFacts(kinds={}, shown_at={})
 class Moments(NamedTuple):
     shown_at: float | None
     told_at: float
-    """When somebody said that it was used."""
+    """The moment when somebody said that it was used."""
 
 
 class TaskUse(NamedTuple):
     at: float
     weight: float
     well: Mapping[int, bool]
-    """By the row of a memory that was used in it, or only shown: whether it went well."""
+    """True by the row of a memory that was used in it, or only shown, where it went well."""
     used: Mapping[int, Moments]
-    """By the row of a memory that somebody says was used: when."""
+    """The moments of use, by the row of a memory that somebody says was used."""
 
 
 class Finding(NamedTuple):
-    """What use says of a pair."""
+    """Statement of use about a pair of memories."""
 
     way: str
     sure: bool
@@ -104,7 +101,7 @@ KINDS = (EdgeKind.REQUIRES, EdgeKind.CAUSES, EdgeKind.ENHANCES, EdgeKind.SUPERSE
 
 
 def sentence_of(way: str, counts: Sequence[int]) -> str:
-    """What was counted, in words."""
+    """The counts of a finding, in words."""
     return _SENTENCES[way].format(*counts)
 
 
@@ -130,11 +127,12 @@ def read_task_facts(reader: Reader, members: Sequence[Member]) -> TaskFacts:
                 latest[signal.trajectory_id] = max(signal.at, latest.get(signal.trajectory_id, signal.at))
                 if signal.used:
                     used[signal.trajectory_id].add(member.id)
-    ids = sorted(latest, key=lambda task: (-latest[task], task))[:MOST_TASKS]
+    # Only the latest are looked at.
+    ids = sorted(latest, key=lambda task: (-latest[task], task))[:5_000]
     sessions = reader.get(Trajectory, ids) if ids else {}
-    several = [task for task in sessions if 2 <= len(used[task]) <= MOST_PER_TASK]
-    shown = {task: {i: one.first_at for i, one in reader.shown_in(task).items()} for task in several}
-    return TaskFacts(kinds={task: kind_of(session) for task, session in sessions.items()}, shown_at=shown)
+    task_ids = [task for task in sessions if 2 <= len(used[task]) <= MOST_PER_TASK]
+    shown_at = {task: {i: exposure.first_at for i, exposure in reader.shown_in(task).items()} for task in task_ids}
+    return TaskFacts(kinds={task: kind_of(session) for task, session in sessions.items()}, shown_at=shown_at)
 
 
 class Uses:
@@ -156,19 +154,19 @@ class Uses:
 
     def find_links(self) -> Iterator[tuple[int, int, EdgeKind, Finding]]:
         """The surest thing that can be said of each pair, as (source, target, kind, finding)."""
-        for one, other in sorted(self._pairs):
-            rarer, commoner = sorted((other, one), key=lambda row: len(self._used[row]))
-            said = (
+        for row, other in sorted(self._pairs):
+            rarer, commoner = sorted((other, row), key=lambda row: len(self._used[row]))
+            candidates = (
                 (source, target, kind, self.say(kind, source, target))
                 for kind in KINDS
                 for source, target in ((rarer, commoner), (commoner, rarer))
             )
-            surest = next((one for one in said if one[3].sure), None)
+            surest = next((candidate for candidate in candidates if candidate[3].sure), None)
             if surest is not None:
                 yield surest
 
     def say(self, kind: EdgeKind, source: int, target: int) -> Finding:
-        """What use says of a link of this kind between two memories."""
+        """Finding of use about a link of this kind between two memories."""
         match kind:
             case EdgeKind.REQUIRES:
                 return _surest(self._need(source, target), self._before(source, target))
@@ -177,84 +175,84 @@ class Uses:
             case EdgeKind.ENHANCES:
                 return _surest(self._help(source, target), self._together(source, target))
             case EdgeKind.ALTERNATIVE | EdgeKind.SUPERSEDES:
-                return self._instead(source, target, replaced=kind is EdgeKind.SUPERSEDES)
+                return self._instead(source, target, is_replaced=kind is EdgeKind.SUPERSEDES)
             case _:
                 return NOTHING
 
     # ------------------------------------------------------------ ways
 
-    def _together(self, one: int, other: int) -> Finding:
-        both = self._used[one] & self._used[other]
-        well = [name for name in both if self._went_well(name, one, other)]
-        value, low = self._lift(one, other)
+    def _together(self, row: int, other: int) -> Finding:
+        both = self._used[row] & self._used[other]
+        well = [name for name in both if self._went_well(name, row, other)]
+        value, low = self._lift(row, other)
         often = len(both) >= FEWEST_TASKS and len(well) >= WENT_WELL * len(both)
         return self._finding("together", often and low > 0.0, bool(well) and value > 0.0, well, (len(both), len(well)))
 
-    def _help(self, one: int, other: int) -> Finding:
-        value, low, counts, beside = self._comparison(other, one)
+    def _help(self, row: int, other: int) -> Finding:
+        value, low, counts, beside = self._comparison(other, row)
         return self._finding("helped", low > 0.0, value > 0.0, beside, counts)
 
-    def _need(self, one: int, other: int) -> Finding:
-        value, low, counts, beside = self._comparison(one, other)
+    def _need(self, row: int, other: int) -> Finding:
+        value, low, counts, beside = self._comparison(row, other)
         alone = counts[2] / counts[3] if counts[3] else 1.0
-        back, _, _, _ = self._comparison(other, one)
+        back, _, _, _ = self._comparison(other, row)
         # Where either goes wrong without the other, nobody can tell which is needed.
         sure = low > 0.0 and alone < HARDLY_EVER and value > back
         return self._finding("needed", sure, value > 0.0 and alone < HARDLY_EVER, beside, counts)
 
-    def _before(self, one: int, other: int) -> Finding:
-        well = {name for name in self._used[one] if self._tasks[name].well[one]}
-        first = [name for name in well if self._comes_first(name, other, one)]
-        return self._in_order("before", first, well, one, other)
+    def _before(self, row: int, other: int) -> Finding:
+        well = {name for name in self._used[row] if self._tasks[name].well[row]}
+        first = [name for name in well if self._comes_first(name, other, row)]
+        return self._in_order("before", first, well, row, other)
 
-    def _sequel(self, one: int, other: int) -> Finding:
-        uses = self._used[one]
-        then = [n for n in uses if self._comes_first(n, one, other) and self._went_well(n, one, other)]
-        return self._in_order("followed", then, uses, one, other)
+    def _sequel(self, row: int, other: int) -> Finding:
+        uses = self._used[row]
+        then = [n for n in uses if self._comes_first(n, row, other) and self._went_well(n, row, other)]
+        return self._in_order("followed", then, uses, row, other)
 
-    def _instead(self, one: int, other: int, *, replaced: bool) -> Finding:
+    def _instead(self, row: int, other: int, *, is_replaced: bool) -> Finding:
         """In tasks of the kinds in which each was used without the other."""
-        mine, theirs = self._used[one] - self._used[other], self._used[other] - self._used[one]
+        mine, theirs = self._used[row] - self._used[other], self._used[other] - self._used[row]
         kinds = {self._kind.get(name) for name in mine} & {self._kind.get(name) for name in theirs} - {None}
-        apart = len(self._used[one] & self._used[other]) <= APART * min(len(self._used[one]), len(self._used[other]))
+        apart = len(self._used[row] & self._used[other]) <= APART * min(len(self._used[row]), len(self._used[other]))
         mine, theirs = ({n for n in names if self._kind.get(n) in kinds} for names in (mine, theirs))
-        value, low = difference(self._went(mine, one), self._went(theirs, other), self._z)
-        counts = (*self._count(mine, one), *self._count(theirs, other))
+        value, low = difference(self._went(mine, row), self._went(theirs, other), self._z)
+        counts = (*self._count(mine, row), *self._count(theirs, other))
         last = max((self._tasks[name].at for name in theirs), default=0.0)
         since = min((self._tasks[name].at for name in mine), default=0.0) > last
-        fits = apart and since == replaced
+        fits = apart and since == is_replaced
         sure = fits and low > 0.0 and min(len(mine), len(theirs)) >= FEWEST_TASKS
-        way = "replaced" if replaced else "instead"
+        way = "replaced" if is_replaced else "instead"
         return self._finding(way, sure, fits and value > 0.0, mine | theirs, counts)
 
     # ------------------------------------------------------------ counting
 
-    def _in_order(self, way: str, ordered: Sequence[str], of: Iterable[str], one: int, other: int) -> Finding:
+    def _in_order(self, way: str, names: Sequence[str], of: Iterable[str], row: int, other: int) -> Finding:
         of = set(of)
-        share = least_share(self._weight(ordered), self._weight(of), self._z)
-        value, low = self._lift(one, other)
-        often = len(ordered) >= FEWEST_TASKS
-        holds = bool(ordered) and 2 * len(ordered) > len(of) and value > 0.0
-        return self._finding(way, often and share > 0.5 and low > 0.0, holds, ordered, (len(ordered), len(of)))
+        share = least_share(self._weight(names), self._weight(of), self._z)
+        value, low = self._lift(row, other)
+        often = len(names) >= FEWEST_TASKS
+        holds = bool(names) and 2 * len(names) > len(of) and value > 0.0
+        return self._finding(way, often and share > 0.5 and low > 0.0, holds, names, (len(names), len(of)))
 
-    def _comparison(self, one: int, other: int) -> tuple[float, float, tuple[int, int, int, int], list[str]]:
-        """How a memory did with another and without: the difference, its lower bound, counts, tasks with both."""
-        beside, alone = self._used[one] & self._used[other], self._used[one] - self._used[other]
-        counts = (*self._count(beside, one), *self._count(alone, one))
+    def _comparison(self, row: int, other: int) -> tuple[float, float, tuple[int, int, int, int], list[str]]:
+        """Comparison of a memory with another and without: the difference, its lower bound, counts, tasks with both."""
+        beside, alone = self._used[row] & self._used[other], self._used[row] - self._used[other]
+        counts = (*self._count(beside, row), *self._count(alone, row))
         if min(len(beside), len(alone)) < FEWEST_TASKS:
             return 0.0, -1.0, counts, []
-        value, low = difference(self._went(beside, one), self._went(alone, one), self._z)
+        value, low = difference(self._went(beside, row), self._went(alone, row), self._z)
         return value, low, counts, sorted(beside)
 
-    def _lift(self, one: int, other: int) -> tuple[float, float]:
-        mine, theirs = self._used[one], self._used[other]
-        seen = Together(
+    def _lift(self, row: int, other: int) -> tuple[float, float]:
+        mine, theirs = self._used[row], self._used[other]
+        together = Together(
             tasks=self._whole,
             first=self._weight(mine),
             second=self._weight(theirs),
             both=self._weight(mine & theirs),
         )
-        return seen.log_lift(self._z)
+        return together.log_lift(self._z)
 
     def _finding(self, way: str, sure: bool, holds: bool, tasks: Iterable[str], counts: tuple[int, ...]) -> Finding:
         latest = sorted(tasks, key=lambda name: (-self._tasks[name].at, name))
@@ -268,12 +266,12 @@ class Uses:
         names = set(names)
         return sum(self._tasks[name].well[row] for name in names), len(names)
 
-    def _went_well(self, name: str, one: int, other: int) -> bool:
+    def _went_well(self, name: str, row: int, other: int) -> bool:
         well = self._tasks[name].well
-        return well.get(one, False) and well.get(other, False)
+        return well.get(row, False) and well.get(other, False)
 
-    def _comes_first(self, name: str, one: int, other: int) -> bool:
-        first, then = (self._tasks[name].used.get(row) for row in (one, other))
+    def _comes_first(self, name: str, row: int, other: int) -> bool:
+        first, then = (self._tasks[name].used.get(at) for at in (row, other))
         if first is None or then is None or (first.shown_at is None) != (then.shown_at is None):
             return False
         # Together at the end, or in one answer, says nothing of an order.
@@ -286,39 +284,39 @@ class Uses:
 
     def _candidates(self) -> set[tuple[int, int]]:
         """Pairs that were used in the same tasks, or in like ones, often enough to be compared."""
-        met: Counter[tuple[int, int]] = Counter()
+        counts: Counter[tuple[int, int]] = Counter()
         for task in self._tasks.values():
             if len(task.used) <= MOST_PER_TASK:
-                met.update(combinations(sorted(task.used), 2))
-        pairs = {pair for pair, times in met.items() if times >= FEWEST_TASKS}
+                counts.update(combinations(sorted(task.used), 2))
+        pairs = {pair for pair, times in counts.items() if times >= FEWEST_TASKS}
         for names in self._of_kind.values():
             uses = Counter(row for name in names for row in self._tasks[name].used)
-            often = [row for row, times in uses.most_common(MOST_OF_A_KIND) if times >= FEWEST_TASKS]
+            often = [row for row, times in uses.most_common(20) if times >= FEWEST_TASKS]
             pairs.update(combinations(sorted(often), 2))
         return pairs
 
 
 def _surest(*findings: Finding) -> Finding:
-    return max(findings, key=lambda one: (one.sure, one.holds, one.size))
+    return max(findings, key=lambda finding: (finding.sure, finding.holds, finding.size))
 
 
 def _tasks(members: Sequence[Member], facts: TaskFacts, now: float) -> dict[str, TaskUse]:
-    """By name. What a memory was learned from is no use of it."""
-    found: dict[str, list[tuple[int, Member, Signal]]] = {}
+    """Uses of memories in each task, by its name. What a memory was learned from is no use of it."""
+    evidence: dict[str, list[tuple[int, Member, Signal]]] = {}
     for row, member in enumerate(members):
         for signal in member.signals if member.trust is not Trust.UNTRUSTED else ():
             name = signal.trajectory_id
-            shown = signal.kind is SignalKind.COMPLETION and signal.source in OF_SESSIONS
-            if name is not None and name != member.memory.source and (signal.used or shown):
-                found.setdefault(name, []).append((row, member, signal))
-    return {name: _task(said, facts.shown_at.get(name, {}), now) for name, said in found.items()}
+            is_shown = signal.kind is SignalKind.COMPLETION and signal.source in OF_SESSIONS
+            if name is not None and name != member.memory.source and (signal.used or is_shown):
+                evidence.setdefault(name, []).append((row, member, signal))
+    return {name: _task(entries, facts.shown_at.get(name, {}), now) for name, entries in evidence.items()}
 
 
-def _task(said: Sequence[tuple[int, Member, Signal]], shown_at: Mapping[str, float], now: float) -> TaskUse:
+def _task(entries: Sequence[tuple[int, Member, Signal]], shown_at: Mapping[str, float], now: float) -> TaskUse:
     well: dict[int, bool] = {}
     used: dict[int, Moments] = {}
-    at = max(signal.at for _, _, signal in said)
-    for row, member, signal in said:
+    at = max(signal.at for _, _, signal in entries)
+    for row, member, signal in entries:
         well[row] = well.get(row, True) and signal.positive
         if signal.used:
             used[row] = Moments(shown_at.get(member.id), signal.at)

@@ -67,8 +67,8 @@ ORDERED = _stems("before after then first last instead over than rather replace 
 """Where one of these stands, the same words in another order say something else."""
 
 OPPOSITES = tuple(
-    (one, other)
-    for one, other in _groups(
+    (word, other)
+    for word, other in _groups(
         "enable/disable before/after increase/decrease raise/lower allow/deny allow/forbid permit/forbid "
         "accept/reject include/exclude true/false more/less more/fewer high/low higher/lower larger/smaller "
         "longer/shorter earlier/later sync/async synchronous/asynchronous optional/required optional/mandatory "
@@ -76,7 +76,9 @@ OPPOSITES = tuple(
         "lazy/eager lazily/eagerly"
     )
 )
-"""Of one subject both cannot be right. Nouns that come in pairs (client and server) are two subjects and not here."""
+"""Pairs of opposites: of one subject both cannot be right. Nouns that come in pairs (client and server) are two
+subjects and not here.
+"""
 
 SAME = {
     stem(word): stem(group[0])
@@ -110,8 +112,10 @@ SETTINGS = _by_stem(
     "batch interval delay rate capacity concurrency depth width height budget quota expiry expiration lifetime "
     "replicas shards buffer pool"
 )
-"""By stem, as they are written: things that have one value, so that where two texts give them two, one of the texts is
-wrong. Not among them is what only counts or names (number, page, step), since two numbers are then two things."""
+"""Names of settings by stem, as they are written: things that have one value, so that where two texts give them two,
+one of the texts is wrong. Not among them is what only counts or names (number, page, step), since two numbers are
+then two things.
+"""
 
 # ---------------------------------------------------------------- claims
 
@@ -130,8 +134,8 @@ SPANS = _stems("day night morning evening week month year hour minute")
 PLACES = _stems("test production development staging ci pipeline laptop debug local demo sandbox legacy")
 """Where advice may hold although it does not hold elsewhere."""
 OPPOSITE_OF = {
-    stem(other): stem(one)
-    for one, other in (
+    stem(other): stem(word)
+    for word, other in (
         *OPPOSITES,
         ("first", "last"),
         ("include", "omit"),
@@ -140,7 +144,7 @@ OPPOSITE_OF = {
         ("safe", "dangerous"),
         ("safe", "harmful"),
     )
-    if one != "before"
+    if word != "before"
 }
 """The second of a pair and the name of the first: a claim that has it is the first's, turned around."""
 NUMERALS = {

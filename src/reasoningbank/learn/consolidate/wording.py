@@ -1,6 +1,6 @@
 """Wording of a memory for comparison: words, literals, polarity, claims.
 
-Pure. Knows how to take a text apart and what each part is for; what two wordings amount to is decided in `agreement`.
+Pure. What two wordings amount to is decided in `agreement`.
 """
 
 from __future__ import annotations
@@ -28,39 +28,43 @@ class Wording:
     literals: frozenset[str]
     """Numbers, versions, paths, flags, identifiers: what must be the same to the letter."""
     counts: Mapping[str, int]
-    """How often each of the words occurs."""
+    """Number of times that each of the words occurs."""
     terms: frozenset[str]
     """Words and literals, a flag like the word it is made of: what the text is about."""
     turns: frozenset[tuple[str, str]]
     """(before, deploy): a word that makes the order matter, with what follows it."""
     against: int
-    """How often the text advises against something."""
+    """Number of times that the text advises against something."""
     denials: int
     qualifiers: tuple[str, ...]
     values: frozenset[tuple[str, str]]
     """(setting, value) for each number or literal that stands behind the name of a setting."""
     is_failure: bool
     avoids: bool
-    """Whether it advises against what it speaks of: it failed, or the text says so where it begins."""
+    """True if it advises against what it speaks of: it failed, or the text says so where it begins."""
     denies: bool
-    """Whether the content denies an odd number of things."""
+    """True if the content denies an odd number of things."""
     is_cut: bool
     """The text is longer than what is compared of it."""
     claims: tuple[Claim, ...]
-    """What it says is to be done or not; none of a lesson that a rule has made of commands."""
+    """The claims of what is to be done or not; none of a lesson that a rule has made of commands."""
     whole: str
     """A digest of the text without case and spacing, to know the very same one by."""
 
 
 def wording_of(memory: Memory) -> Wording:
-    failed = memory.outcome is Outcome.FAILURE
+    is_failure = memory.outcome is Outcome.FAILURE
+    # A rule quotes commands and output; a sentence that was kept as it was said is somebody's own words.
+    is_made_by_rule = (
+        memory.metadata.get("distiller") == "offline" and memory.metadata.get("evidence") != memory.content
+    )
     title, content = list(tokens_of(memory.title)), list(tokens_of(memory.content))
     tokens = [*title, *tokens_of(memory.description), *content]
     against, denials = _polarity(tokens)
     of_content = _polarity(content)
-    named = [(name, literal) for name, literal in map(_kind, tokens) if name]
-    words = [name for name, literal in named if not literal]
-    literals = frozenset(name for name, literal in named if literal)
+    kinds = [(name, literal) for name, literal in map(_kind, tokens) if name]
+    words = [name for name, literal in kinds if not literal]
+    literals = frozenset(name for name, literal in kinds if literal)
     return Wording(
         words=frozenset(words),
         literals=literals,
@@ -72,36 +76,31 @@ def wording_of(memory: Memory) -> Wording:
         qualifiers=tuple(sorted(s for s in map(_stem, tokens) if s in vocabulary.QUALIFIERS)),
         values=frozenset(_values(tokens)),
         is_cut=len(memory.content) > LONGEST_CHARS,
-        is_failure=failed,
-        avoids=failed or bool(against and _warns(title, memory.content, of_content[0])),
+        is_failure=is_failure,
+        avoids=is_failure or bool(against and _warns(title, memory.content, of_content[0])),
         denies=of_content[1] % 2 == 1,
         claims=()
-        if _is_made_by_rule(memory)
-        else claims_of(memory.title, memory.content[:LONGEST_CHARS], failed=failed),
+        if is_made_by_rule
+        else claims_of(memory.title, memory.content[:LONGEST_CHARS], is_failure=is_failure),
         whole=digest(" ".join(f"{memory.title}\n{memory.description}\n{memory.content}".casefold().split())),
     )
 
 
-def _is_made_by_rule(memory: Memory) -> bool:
-    """True if it quotes commands and output; a sentence that was kept as it was said is somebody's own words."""
-    return memory.metadata.get("distiller") == "offline" and memory.metadata.get("evidence") != memory.content
-
-
 def terms_of(text: str) -> frozenset[str]:
-    """What a short text is about: its words and literals, a flag like the word it is made of."""
+    """The words and literals that a short text is about, a flag like the word it is made of."""
     kinds = [_kind(token) for token in tokens_of(text)]
     return frozenset(_bare(name) if literal else name for name, literal in kinds if name)
 
 
 def spellings(names: Iterable[str], text: str) -> list[str]:
     """The words of a text that these names stand for, as they are written there: a stem is not for people to read."""
-    wanted = set(names)
-    found: dict[str, str] = {}
+    name_set = set(names)
+    words: dict[str, str] = {}
     for token in tokens_of(text):
         name, literal = _kind(token)
-        for known in {name, _bare(name) if literal else name} & wanted:
-            found.setdefault(known, token if literal else token.casefold())
-    return list(dict.fromkeys(found.values()))
+        for term in {name, _bare(name) if literal else name} & name_set:
+            words.setdefault(term, token if literal else token.casefold())
+    return list(dict.fromkeys(words.values()))
 
 
 @lru_cache(maxsize=1 << 15)
@@ -112,10 +111,10 @@ def _kind(token: str) -> tuple[str, bool]:
     word = token.casefold()
     if word in vocabulary.DENIALS or word in vocabulary.ADVISED_AGAINST:
         return "", False
-    stemmed = vocabulary.base(word)
-    if stemmed in vocabulary.EMPTY:
+    root = vocabulary.base(word)
+    if root in vocabulary.EMPTY:
         return "", False
-    return vocabulary.SAME.get(stemmed, stemmed), False
+    return vocabulary.SAME.get(root, root), False
 
 
 @lru_cache(maxsize=1 << 15)
@@ -144,13 +143,15 @@ def _polarity(tokens: list[str]) -> tuple[int, int]:
 
 
 def _warns(title: list[str], content: str, in_content: int) -> bool:
-    """By the first sentence of the content; where that says neither, by the title, which often repeats it."""
+    """True if the first sentence of the content warns; where it says neither, if the title does, which often repeats
+    it.
+    """
     first = _polarity(list(tokens_of(_SENTENCE_END.split(content, maxsplit=1)[0])))[0] if in_content else 0
     return (first or _polarity(title)[0]) % 2 == 1
 
 
 def _turns(tokens: list[str]) -> Iterator[tuple[str, str]]:
-    """Where one of these words stands, it matters what comes behind it: tabs over spaces, or spaces over tabs."""
+    """Words where it matters what comes behind them, with that: tabs over spaces, or spaces over tabs."""
     open_: list[str] = []
     for token in tokens:
         name, _ = _kind(token)

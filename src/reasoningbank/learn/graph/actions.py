@@ -1,6 +1,6 @@
 """Describes a call or a command as an action: its exact parameters, how it ended, and its values.
 
-Knows that what a tool printed is quoted only where it is a report, since words in it may want to be obeyed.
+The output of a tool is quoted only where it is a report, since words in it may want to be obeyed.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ LONGEST_LINE_CHARS = 70
 LONGEST_ERROR_CHARS = 140
 MOST_VALUES = 12
 _MOST_SHOWN = 3
+_PROGRAM = pattern(r"\s*(?:\w+=\S+\s+)*(?:sudo\s+)?([\w./-]+)")
 _TELLING = pattern(r"\d|[@/_.#]|[A-Z]")
 
 
@@ -41,52 +42,50 @@ class DescribedAction:
     text: str
     status: str
     error: str
-    """What it failed with, between marks; "" when it did not, or says nothing that may be quoted."""
+    """The error that it failed with, between marks; "" when it did not, or says nothing that may be quoted."""
     values: tuple[str, ...]
-    """What it was given: whole values of arguments, or the words of a command that are no plain words."""
+    """Values that it was given: whole values of arguments, or the words of a command that are no plain words."""
 
 
-def describe(done: Done) -> DescribedAction:
-    given = arguments(done.action)
-    if given is None and (called_tool(done.action) and done.action.rstrip().endswith("({})")):
-        given = {}
-    name, gist, noun, said, values = _wording_of(done, given)
-    failed = is_failure(EpisodeStep(action=done.action, result=done.result, ok=done.ok))
-    error = quote_report(message(done.result), done.action, LONGEST_ERROR_CHARS) if failed and done.result else ""
-    outcome = f" It failed: {error}" if error else " It failed." if failed else ""
+def describe(turn: Done) -> DescribedAction:
+    args = arguments(turn.action)
+    if args is None and (called_tool(turn.action) and turn.action.rstrip().endswith("({})")):
+        args = {}
+    name, gist, noun, text, values = _wording_of(turn, args)
+    has_failed = is_failure(EpisodeStep(action=turn.action, result=turn.result, ok=turn.ok))
+    error = quote_report(message(turn.result), turn.action, LONGEST_ERROR_CHARS) if has_failed and turn.result else ""
+    outcome = f" It failed: {error}" if error else " It failed." if has_failed else ""
     return DescribedAction(
         name=name,
-        given=given,
-        parameters=done.action if given is None else given,
+        given=args,
+        parameters=turn.action if args is None else args,
         gist=gist,
         noun=noun,
-        text=said + outcome,
-        status=FAILED if failed else COMPLETE,
+        text=text + outcome,
+        status=FAILED if has_failed else COMPLETE,
         error=error,
         values=values[:MOST_VALUES],
     )
 
 
-def _wording_of(done: Done, given: Mapping[str, object] | None) -> tuple[str, str, str, str, tuple[str, ...]]:
+def _wording_of(turn: Done, args: Mapping[str, object] | None) -> tuple[str, str, str, str, tuple[str, ...]]:
     """The name of an action, how a sentence tells it as something run and as a thing, its own text, and its values."""
-    if given is not None:
-        name = called_tool(done.action) or done.tool
-        values = tuple(leaves_of(given))
-        gist = clip_line(_call_gist(name, values), LONGEST_GIST_CHARS)
-        return name, gist, f"the call {gist}", _call_text(name, given), values
-    line, words = clip_line(done.action, LONGEST_LINE_CHARS), tuple(_words(done.action))
-    tables = list(dict.fromkeys(source.pointer for source in sources_of_call(done.action, None)))
-    if is_query(done.action):
+    if args is not None:
+        name = called_tool(turn.action) or turn.tool
+        values = tuple(leaves_of(args))
+        examples = [clip_line(value, 40) for value in values if len(value) > 1][:_MOST_SHOWN]
+        gist = clip_line(f"{name} for {', '.join(examples)}" if examples else name, LONGEST_GIST_CHARS)
+        pairs = ", ".join(f"{key} {clip_line(_plain(value), 120)}" for key, value in args.items())
+        return name, gist, f"the call {gist}", f"Called {name} with {pairs}." if pairs else f"Called {name}.", values
+    line, words = clip_line(turn.action, LONGEST_LINE_CHARS), tuple(_words(turn.action))
+    tables = list(dict.fromkeys(source.pointer for source in sources_of_call(turn.action, None)))
+    if is_query(turn.action):
         over = f" over {words_for(tables)}" if tables else ""
         gist = f"the query `{line}`{over}"
-        return done.tool or "query", gist, gist, f"Ran the query `{clip_line(done.action, 400)}`{over}.", words
-    name = _program(done.action) or done.tool or "command"
-    return name, f"`{line}`", f"the command `{line}`", f"Ran `{clip_line(done.action, 400)}`.", words
-
-
-def _program(command: str) -> str:
-    match = re.match(r"\s*(?:\w+=\S+\s+)*(?:sudo\s+)?([\w./-]+)", command)
-    return match[1].rpartition("/")[2] if match else ""
+        return turn.tool or "query", gist, gist, f"Ran the query `{clip_line(turn.action, 400)}`{over}.", words
+    program = _PROGRAM.match(turn.action)
+    name = (program[1].rpartition("/")[2] if program else "") or turn.tool or "command"
+    return name, f"`{line}`", f"the command `{line}`", f"Ran `{clip_line(turn.action, 400)}`.", words
 
 
 def leaves_of(value: object) -> Iterator[str]:
@@ -109,16 +108,6 @@ def _words(command: str) -> Iterator[str]:
             yield word
 
 
-def _call_gist(name: str, values: tuple[str, ...]) -> str:
-    shown = [clip_line(value, 40) for value in values if len(value) > 1][:_MOST_SHOWN]
-    return f"{name} for {', '.join(shown)}" if shown else name
-
-
-def _call_text(name: str, given: Mapping[str, object]) -> str:
-    told = ", ".join(f"{key} {clip_line(_plain(value), 120)}" for key, value in given.items())
-    return f"Called {name} with {told}." if told else f"Called {name}."
-
-
 def _plain(value: object) -> str:
     if isinstance(value, list):
         return " and ".join(_plain(part) for part in value)
@@ -129,5 +118,5 @@ def _plain(value: object) -> str:
 
 def words_for(values: Sequence[str]) -> str:
     """A few values in a sentence: a, b and c."""
-    shown = list(dict.fromkeys(values))[:_MOST_SHOWN]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    examples = list(dict.fromkeys(values))[:_MOST_SHOWN]
+    return examples[0] if len(examples) == 1 else f"{', '.join(examples[:-1])} and {examples[-1]}"

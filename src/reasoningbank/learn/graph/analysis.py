@@ -143,11 +143,11 @@ MOST_NAMED = 8
 
 def metrics_in(text: str) -> tuple[str, ...]:
     """The measures that are named, short and singular, in the order in which they are."""
-    found: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for match in (*_SHORT.finditer(text), *_LONG.finditer(text)):
-        named = " ".join(match[0].casefold().split()).replace(" rates", " rate")
-        found.setdefault(_SPOKEN.get(named, named), match.start())
-    return tuple(sorted(found, key=lambda name: found[name]))[:MOST_NAMED]
+        term = " ".join(match[0].casefold().split()).replace(" rates", " rate")
+        positions.setdefault(_SPOKEN.get(term, term), match.start())
+    return tuple(sorted(positions, key=lambda name: positions[name]))[:MOST_NAMED]
 
 
 def analysis_types_in(text: str) -> tuple[str, ...]:

@@ -23,17 +23,15 @@ from reasoningbank.learn.graph.flow import is_telling
 from reasoningbank.ports import Store
 
 MOST_NODES = 20_000
-"""Of the newest that are looked at when a view begins."""
-MOST_VIEWS = 8
-"""Tenants whose views are kept at a time."""
+"""Number of the newest nodes that are read when a view begins."""
 MOST_HOLDERS = 12
 """A name that more conversations have is not rare any more: they touch only by chance."""
 MOST_BRIDGES = 3
-"""Of each sort, from one conversation."""
+"""Bridges of each sort from one conversation, at most."""
 _LEAST_SHARED, _OF_A_NUMBER = 1.5, 0.4
 _PAGE = 1_000
 _BEST = {NodeLabel.AGENT_ANSWER: 0, NodeLabel.USER_REQUEST: 1, NodeLabel.AGENT_ACTION: 2, NodeLabel.DATA_SOURCE: 3}
-"""Of the nodes of a conversation that name a thing, the one that says what became of it."""
+"""Rank of the nodes of a conversation that name a thing: first the one that says what became of it."""
 
 
 class _Holder(NamedTuple):
@@ -43,7 +41,7 @@ class _Holder(NamedTuple):
     node_id: str
     gist: str
     touches: frozenset[str]
-    """What it names itself."""
+    """The names that it has itself."""
 
 
 class _Touch(NamedTuple):
@@ -62,20 +60,21 @@ def view_of(context: BankContext) -> EarlierConversations:
     mine = (os.getpid(), context.tenant)
     view = views.setdefault(mine, EarlierConversations())
     views.move_to_end(mine)
-    while len(views) > MOST_VIEWS:
+    # The views of eight tenants are kept at a time.
+    while len(views) > 8:
         views.popitem(last=False)
     return view
 
 
 class EarlierConversations:
-    """What the conversations of one tenant name, by namespace."""
+    """Index of the names in the conversations of one tenant, by namespace."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._position = -1
         self._holders: dict[tuple[str, str, str], dict[str, _Holder]] = defaultdict(dict)
         self._asked: dict[tuple[str, str], _Holder] = {}
-        """What each conversation was about in the first place."""
+        """The first request of each conversation."""
         self._attempts: dict[tuple[str, str, str], dict[str, Node]] = defaultdict(dict)
         """Failed actions by their tool and each of their values; what worked later in its conversation is none."""
 
@@ -85,10 +84,10 @@ class EarlierConversations:
             return []
         with self._lock:
             self._catch_up(context)
-            found = [*self._solutions(coming), *self._shared_bridges(coming)]
+            edges = [*self._solutions(coming), *self._shared_bridges(coming)]
             # The next conversation of the same transaction may touch this one.
             self._take(coming)
-            return found
+            return edges
 
     # ------------------------------------------------------------ following
 
@@ -101,12 +100,14 @@ class EarlierConversations:
         else:
             while self._position < head:
                 changes = store.changes(self._position, _PAGE)
-                wanted = [
-                    one.id for one in changes if one.kind == "node" and one.tenant == tenant and one.op is not Op.REMOVE
+                node_ids = [
+                    change.id
+                    for change in changes
+                    if change.kind == "node" and change.tenant == tenant and change.op is not Op.REMOVE
                 ]
-                if wanted:
+                if node_ids:
                     with store.read(tenant) as reader:
-                        self._take(reader.get(Node, wanted).values())
+                        self._take(reader.get(Node, node_ids).values())
                 if len(changes) < _PAGE:
                     break
                 self._position = changes[-1].seq
@@ -121,9 +122,11 @@ class EarlierConversations:
             if node.label is NodeLabel.USER_REQUEST:
                 self._asked.setdefault(place, mine)
             for sort, touch, _ in touches_of(node):
-                held = self._holders[node.namespace, sort, touch]
-                if len(held) <= MOST_HOLDERS and (node.conv_id not in held or mine.rank <= held[node.conv_id].rank):
-                    held[node.conv_id] = mine
+                holders = self._holders[node.namespace, sort, touch]
+                if len(holders) <= MOST_HOLDERS and (
+                    node.conv_id not in holders or mine.rank <= holders[node.conv_id].rank
+                ):
+                    holders[node.conv_id] = mine
             if node.label is NodeLabel.AGENT_ACTION:
                 self._take_attempt(node)
 
@@ -138,59 +141,61 @@ class EarlierConversations:
     # ------------------------------------------------------------ what touches
 
     def _solutions(self, coming: Sequence[Node]) -> list[DrawnEdge]:
-        """What works now and had failed in an earlier conversation, which left it at that."""
-        found: dict[str, DrawnEdge] = {}
+        """Bridges from what works now to what failed in an earlier conversation, which left it at that."""
+        edges: dict[str, DrawnEdge] = {}
         for node in coming:
             if node.label is not NodeLabel.AGENT_ACTION or node.fields["status"] != COMPLETE:
                 continue
             for value in filter(is_telling, values_of(node)):
-                for failed in self._attempts.get((node.namespace, _tool_of(node), value), {}).values():
-                    if failed.conv_id != node.conv_id and _is_same_attempt(failed, node):
-                        text = f"{gist_of(node)} worked, where before {gist_of(failed)} had not."
-                        found[failed.id] = DrawnEdge(
-                            source=node.id, target=failed.id, kind=EdgeKind.ALTERNATIVE, text=as_sentence(text),
+                for attempt in self._attempts.get((node.namespace, _tool_of(node), value), {}).values():
+                    if attempt.conv_id != node.conv_id and _is_same_attempt(attempt, node):
+                        text = f"{gist_of(node)} worked, where before {gist_of(attempt)} had not."
+                        edges[attempt.id] = DrawnEdge(
+                            source=node.id, target=attempt.id, kind=EdgeKind.ALTERNATIVE, text=as_sentence(text),
                             weight=SOLUTION, tags=("bridge", "solution"),
                         )  # fmt: skip
-        return list(found.values())[-MOST_BRIDGES:]
+        return list(edges.values())[-MOST_BRIDGES:]
 
     def _shared_bridges(self, coming: Sequence[Node]) -> list[DrawnEdge]:
-        found: dict[tuple[str, str], dict[str, _Touch]] = defaultdict(dict)
-        for node in sorted(coming, key=lambda one: _BEST.get(one.label, 9) != _BEST[NodeLabel.USER_REQUEST]):
+        touches: dict[tuple[str, str], dict[str, _Touch]] = defaultdict(dict)
+        for node in sorted(
+            coming, key=lambda candidate: _BEST.get(candidate.label, 9) != _BEST[NodeLabel.USER_REQUEST]
+        ):
             for sort, touch, name in touches_of(node):
-                held = self._holders.get((node.namespace, sort, touch), {})
-                if len(held) <= MOST_HOLDERS:
-                    for conv_id, holder in held.items():
+                holders = self._holders.get((node.namespace, sort, touch), {})
+                if len(holders) <= MOST_HOLDERS:
+                    for conv_id, holder in holders.items():
                         if conv_id != node.conv_id:
-                            found[sort, conv_id].setdefault(touch, _Touch(node, name, holder))
-        made: list[DrawnEdge] = []
-        joined: set[str] = set()
-        asked = next((one for one in coming if one.label is NodeLabel.USER_REQUEST), None)
+                            touches[sort, conv_id].setdefault(touch, _Touch(node, name, holder))
+        edges: list[DrawnEdge] = []
+        partners: set[str] = set()
+        request = next((candidate for candidate in coming if candidate.label is NodeLabel.USER_REQUEST), None)
         for sort in (ID, SOURCE, CODE):
             # Those that share most, the latest of them first.
             places = [
-                one
-                for one in reversed(found)
-                if one[0] == sort and one[1] not in joined and _is_enough(sort, found[one])
+                place
+                for place in reversed(touches)
+                if place[0] == sort and place[1] not in partners and _is_enough(sort, touches[place])
             ]
-            for place in sorted(places, key=lambda one: -len(found[one]))[:MOST_BRIDGES]:
-                made.append(self._bridge(sort, list(found[place].values()), place[1], asked))
-                joined |= {place[1]} if sort == ID else set()
-        return made
+            for place in sorted(places, key=lambda place: -len(touches[place]))[:MOST_BRIDGES]:
+                edges.append(self._bridge(sort, list(touches[place].values()), place[1], request))
+                partners |= {place[1]} if sort == ID else set()
+        return edges
 
-    def _bridge(self, sort: str, shared: Sequence[_Touch], conv_id: str, asked: Node | None) -> DrawnEdge:
-        node, _, holder = min(shared, key=lambda one: _BEST[one.node.label] + one.holder.rank)
+    def _bridge(self, sort: str, touches: Sequence[_Touch], conv_id: str, request: Node | None) -> DrawnEdge:
+        node, _, holder = min(touches, key=lambda touch: _BEST[touch.node.label] + touch.holder.rank)
         before = self._asked.get((node.namespace, conv_id))
         if sort == SOURCE:
             used_for = before.gist if before else f"the conversation {conv_id}"
             text = f"{gist_of(node)} is the source that was used before for {used_for}."
             return _bridge_of(node, holder, text, STRONG, "same_source")
         # That both looked something up says little: what each was asked does.
-        node = asked if asked is not None and node.label is NodeLabel.AGENT_ACTION else node
+        node = request if request is not None and node.label is NodeLabel.AGENT_ACTION else node
         holder = before if before is not None and holder.rank == _BEST[NodeLabel.AGENT_ACTION] else holder
         both = holder.touches & _touches(node)
-        named = [one.name for one in shared if touch_of(one.name) in both]
-        names = words_for(named or [one.name for one in shared])
-        if named:
+        common = [touch.name for touch in touches if touch_of(touch.name) in both]
+        names = words_for(common or [touch.name for touch in touches])
+        if common:
             how = "concerns" if sort == ID else "mentions"
             text = f"{gist_of(node)} {how} {names}, as {holder.gist} did before."
         else:
@@ -211,21 +216,21 @@ def _bridge_of(node: Node, holder: _Holder, text: str, weight: float, tag: str) 
     )  # fmt: skip
 
 
-def _is_enough(sort: str, shared: Mapping[str, _Touch]) -> bool:
-    """Whether two conversations share more than an item of a catalogue, which anybody may come across.
+def _is_enough(sort: str, touches: Mapping[str, _Touch]) -> bool:
+    """True if two conversations share more than an item of a catalogue, which anybody may come across.
 
     A bare number counts little; what the user spoke of counts once more.
     """
     if sort != ID:
         return True
-    spoken = _BEST[NodeLabel.USER_REQUEST]
-    by_user = any(spoken in (_BEST[one.node.label], one.holder.rank) for one in shared.values())
-    return sum(_OF_A_NUMBER if touch.isdigit() else 1.0 for touch in shared) + by_user >= _LEAST_SHARED
+    user_rank = _BEST[NodeLabel.USER_REQUEST]
+    by_user = any(user_rank in (_BEST[entry.node.label], entry.holder.rank) for entry in touches.values())
+    return sum(_OF_A_NUMBER if touch.isdigit() else 1.0 for touch in touches) + by_user >= _LEAST_SHARED
 
 
-def _is_same_attempt(failed: Node, node: Node) -> bool:
-    """Whether two actions of one tool were given mostly the same."""
-    before, now = set(values_of(failed)), set(values_of(node))
+def _is_same_attempt(attempt: Node, node: Node) -> bool:
+    """True if two actions of one tool were given mostly the same."""
+    before, now = set(values_of(attempt)), set(values_of(node))
     return 2 * len(before & now) > len(before)
 
 

@@ -64,19 +64,19 @@ class DayWindow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownDays:
-    """What tells the year of a date that comes without it."""
+    """Clues to the year of a date that comes without it."""
 
     today: date
-    """Of the conversation; where nobody says when that was, the day on which it is read."""
+    """Day of the conversation; where nobody says when that was, the day on which it is read."""
     is_known: bool = True
-    """Whether `today` is the day of the conversation."""
+    """True if `today` is the day of the conversation."""
     around: tuple[tuple[DayWindow, ...], ...] = ()
     """Dates with their years, told elsewhere: in the same message, then in the conversation."""
 
 
-def windows_in(text: str, known: KnownDays) -> Iterator[DayWindow]:
+def windows_in(text: str, days: KnownDays) -> Iterator[DayWindow]:
     """The dates of a text in order, as windows of days; what is no day of any calendar is passed over."""
-    years = _Years(known, whole_dates_in(text), ahead=_TO_COME.search(text) is not None)
+    years = _Years(days, whole_dates_in(text), ahead=_TO_COME.search(text) is not None)
     for match in _DATE.finditer(text):
         window = _window_of(match, years)
         if window is not None:
@@ -86,8 +86,8 @@ def windows_in(text: str, known: KnownDays) -> Iterator[DayWindow]:
 def whole_dates_in(text: str) -> tuple[DayWindow, ...]:
     """The dates of a text that are told with their years."""
     unknown = _Years(KnownDays(today=date.min, is_known=False), (), ahead=False)
-    found = (_window_of(match, unknown) for match in _DATE.finditer(text) if not match["relative"])
-    return tuple(window for window in found if window is not None)
+    windows = (_window_of(match, unknown) for match in _DATE.finditer(text) if not match["relative"])
+    return tuple(window for window in windows if window is not None)
 
 
 def _window_of(match: re.Match[str], years: _Years) -> DayWindow | None:
@@ -129,19 +129,19 @@ def _days_of(match: re.Match[str], years: _Years) -> tuple[date, date]:  # noqa:
         return _months(year, opening, 1)[0], _months(year + (opening > month), month, 1)[1]
     if part["quarter"]:
         month = 3 * int(part["quarter"]) - 2
-        told = str(int(part["qyear"]) % 100 + 2000) if part["qyear"] else None
-        return _months(years.of(told, (month, 1)), month, 3)
+        year_text = str(int(part["qyear"]) % 100 + 2000) if part["qyear"] else None
+        return _months(years.of(year_text, (month, 1)), month, 3)
     if part["only"]:
         return date(int(part["only"]), 1, 1), date(int(part["only"]), 12, 31)
     return _relative(part["relative"], years.today)
 
 
-def _relative(said: str, today: date) -> tuple[date, date]:
+def _relative(phrase: str, today: date) -> tuple[date, date]:
     near = {"yesterday": -1, "today": 0, "tomorrow": 1}
-    if said in near:
-        day = today + timedelta(days=near[said])
+    if phrase in near:
+        day = today + timedelta(days=near[phrase])
         return day, day
-    head, _, unit = said.partition(" ")
+    head, _, unit = phrase.partition(" ")
     if unit.endswith("ago"):
         count = _SMALL.get(head) or int(head)
         day = today - timedelta(days=count * {"d": 1, "w": 7, "m": 30}[unit[0]])
@@ -160,15 +160,17 @@ def _relative(said: str, today: date) -> tuple[date, date]:
 class _Years:
     """The years of dates that come without one."""
 
-    def __init__(self, known: KnownDays, own: tuple[DayWindow, ...], *, ahead: bool) -> None:
-        self._levels: Sequence[tuple[DayWindow, ...]] = [told for told in (own, *known.around) if told]
-        self._is_known, self._ahead = known.is_known, ahead
-        self.today = known.today
+    def __init__(self, days: KnownDays, own: tuple[DayWindow, ...], *, ahead: bool) -> None:
+        self._levels: Sequence[tuple[DayWindow, ...]] = [dates for dates in (own, *days.around) if dates]
+        self._is_known, self._ahead = days.is_known, ahead
+        self.today = days.today
 
-    def of(self, told: str | None, opening: tuple[int, int]) -> int:
-        """As it is told, or as those say that are told nearest; ValueError where they disagree or nobody says."""
-        if told:
-            return int(told)
+    def of(self, year_text: str | None, opening: tuple[int, int]) -> int:
+        """The year of a date: as it is told, or as the nearest dates with a year say; ValueError where these
+        disagree or nobody says.
+        """
+        if year_text:
+            return int(year_text)
         if self._levels:
             (year,) = {year for window in self._levels[0] for year in _nearest_years(window, opening[0])}
             return year
@@ -180,7 +182,7 @@ class _Years:
 
 
 def _nearest_years(window: DayWindow, month: int) -> set[int]:
-    """Those in which a month is nearest to a time: January to December 2024 is that of 2025."""
+    """Years in which a month is nearest to a time: January to December 2024 is that of 2025."""
     if (window.last - window.first).days >= _DAYS_OF_A_YEAR:
         return {window.first.year, window.last.year}
     ahead = month - window.first.month

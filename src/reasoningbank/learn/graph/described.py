@@ -16,7 +16,7 @@ ID, CODE, SOURCE = "id", "code", "source"
 
 
 def gist_of(node: Node) -> str:
-    """What a node is, for a sentence."""
+    """Short description of a node, for a sentence."""
     if node.label is NodeLabel.USER_REQUEST:
         return f"the request “{clip_line(wish_in(node.text), LONGEST_GIST_CHARS)}”"
     if node.label is NodeLabel.AGENT_ANSWER:
@@ -28,7 +28,7 @@ def gist_of(node: Node) -> str:
 
 
 def touches_of(node: Node) -> Iterator[tuple[str, str, str]]:
-    """What another conversation would have to name for the two to touch: the sort, the name to compare by, the name.
+    """The names by which another conversation would touch this node: the sort, the name to compare by, the name.
 
     Of an action, what it was given; never what it returned, which may list the whole world.
     """
@@ -38,12 +38,12 @@ def touches_of(node: Node) -> Iterator[tuple[str, str, str]]:
         if not GENERIC_FILES.fullmatch(source.identity):
             yield SOURCE, source.identity, pointer
     elif node.label in (NodeLabel.USER_REQUEST, NodeLabel.AGENT_ANSWER, NodeLabel.AGENT_ACTION):
-        given = "\n".join(values_of(node)) if node.label is NodeLabel.AGENT_ACTION else node.text
-        for name, is_id in entities_in(given).items():
+        text = "\n".join(values_of(node)) if node.label is NodeLabel.AGENT_ACTION else node.text
+        for name, is_id in entities_in(text).items():
             yield ID if is_id else CODE, touch_of(name), name
 
 
 def values_of(node: Node) -> tuple[str, ...]:
-    """What an action was given, value by value."""
-    given = node.fields.get("parameter_field")
-    return tuple(leaves_of(given)) if isinstance(given, (Mapping, list)) else (str(given),)
+    """The values that an action was given."""
+    parameters = node.fields.get("parameter_field")
+    return tuple(leaves_of(parameters)) if isinstance(parameters, (Mapping, list)) else (str(parameters),)

@@ -47,12 +47,11 @@ from reasoningbank.learn.offline.words import clip_line
 LONGEST_TEXT_CHARS = 8_000
 LONGEST_OUTPUT_WITH_EVENTS_CHARS = 4_000
 _MOST_EVIDENCE = 3
-_MOST_UNSOLVED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speakers:
-    """Who spoke in a conversation, and on which day."""
+    """The speakers of a conversation, and the day on which they spoke."""
 
     user_role: str
     user_id: str | None
@@ -60,7 +59,7 @@ class Speakers:
     agent_origin: str
     today: date
     is_dated: bool
-    """Whether `today` is the day on which they spoke, and not that on which it is read."""
+    """True if `today` is the day on which they spoke, and not that on which it is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +70,9 @@ class _Act:
     request: str | None
 
 
-def is_quoted(done: Done) -> bool:
-    """Whether words of a result may come into the drawing: of a failure, or of sentences that may tell of events."""
-    return tells_sentences(done.result) or is_failure(EpisodeStep(action=done.action, result=done.result, ok=done.ok))
+def is_quoted(turn: Done) -> bool:
+    """True if words of a result may come into the drawing: of a failure, or of sentences that may tell of events."""
+    return tells_sentences(turn.result) or is_failure(EpisodeStep(action=turn.action, result=turn.result, ok=turn.ok))
 
 
 def tells_sentences(result: str) -> bool:
@@ -81,7 +80,11 @@ def tells_sentences(result: str) -> bool:
 
 
 def draw(turns: Sequence[Turn], speakers: Speakers) -> Drawing:
-    pen = _Pen(speakers, _known_days(turns, speakers))
+    texts = [
+        turn.start_date if isinstance(turn, Happened) else turn.text for turn in turns if not isinstance(turn, Done)
+    ]
+    around = tuple(window for text in texts for window in whole_dates_in(text[:LONGEST_TEXT_CHARS]))
+    pen = _Pen(speakers, KnownDays(today=speakers.today, is_known=speakers.is_dated, around=(around,)))
     for turn in turns:
         if isinstance(turn, Done):
             pen.act(turn)
@@ -95,16 +98,8 @@ def draw(turns: Sequence[Turn], speakers: Speakers) -> Drawing:
     return pen.sketch.drawing()
 
 
-def _known_days(turns: Sequence[Turn], speakers: Speakers) -> KnownDays:
-    texts = [
-        turn.start_date if isinstance(turn, Happened) else turn.text for turn in turns if not isinstance(turn, Done)
-    ]
-    around = tuple(window for text in texts for window in whole_dates_in(text[:LONGEST_TEXT_CHARS]))
-    return KnownDays(today=speakers.today, is_known=speakers.is_dated, around=(around,))
-
-
 class _Pen:
-    def __init__(self, speakers: Speakers, known: KnownDays) -> None:
+    def __init__(self, speakers: Speakers, days: KnownDays) -> None:
         self.sketch = Sketch()
         self._who = speakers
         self._seen = ValuesSeen()
@@ -116,14 +111,14 @@ class _Pen:
         self._of_request: list[_Act] = []
         self._unsolved: list[_Act] = []
         self._sources = DrawnSources(self.sketch)
-        self.events = DrawnEvents(self.sketch, known)
+        self.events = DrawnEvents(self.sketch, days)
 
     # ------------------------------------------------------------ the user
 
-    def hear_user(self, said: Said) -> None:
+    def hear_user(self, turn: Said) -> None:
         asked_back = asks_back(self._agent_words) if self._agent_words else False
         self.conclude()
-        text = without_marks(said.text)
+        text = without_marks(turn.text)
         why_not = why_no_request(text, asked_back=asked_back, first=self._request is None)
         if why_not is None:
             self._begin_request(text)
@@ -156,13 +151,13 @@ class _Pen:
         self.events.note_times(ref, text)
 
     def _take_preferences(self, text: str) -> None:
-        for stated in preferences_in(text, answered=self._answered):
-            sort = preference_type_of(stated)
+        for preference in preferences_in(text, is_reply=self._answered):
+            sort = preference_type_of(preference)
             ref = self.sketch.node(
                 NodeLabel.USER_PREFERENCE,
-                stated,
-                text=stated,
-                gist=f"the preference “{clip_line(stated, LONGEST_GIST_CHARS)}”",
+                preference,
+                text=preference,
+                gist=f"the preference “{clip_line(preference, LONGEST_GIST_CHARS)}”",
                 tags=("preference", sort),
                 fields={"preference_type": sort},
                 origin=self._who.user_origin,
@@ -178,77 +173,78 @@ class _Pen:
         self._answered = True
         self._agent_words = text
 
-    def act(self, done: Done) -> None:
+    def act(self, turn: Done) -> None:
         # What was said before more is done was no conclusion.
         self._agent_words = ""
-        action = describe(done)
+        action = describe(turn)
         names = [name for value in action.values for name in entities_in(value)]
         ref = self.sketch.node(
             NodeLabel.AGENT_ACTION,
-            done.action,
+            turn.action,
             text=action.text,
             gist=action.noun,
             tags=("action", action.name, action.status, *names),
             fields={"status": action.status, "parameter_field": action.parameters},
             origin=self._who.agent_origin,
         )
-        made = _Act(ref=ref, action=action, result=done.result, request=self._request)
-        self._hang(made)
-        self._solve(made)
-        self._sources.read(sources_of_call(done.action, action.given), ref, action, self._who.agent_origin)
+        step = _Act(ref=ref, action=action, result=turn.result, request=self._request)
+        self._hang(step)
+        self._solve(step)
+        self._sources.read(sources_of_call(turn.action, action.given), ref, action, self._who.agent_origin)
         if action.status == COMPLETE:
-            self._seen.give_back(ref, done.result)
-            if tells_sentences(done.result):
-                self.events.find(done.result, f"tool:{action.name}", ref)
-        self._acts.append(made)
-        self._of_request.append(made)
+            self._seen.give_back(ref, turn.result)
+            if tells_sentences(turn.result):
+                self.events.find(turn.result, f"tool:{action.name}", ref)
+        self._acts.append(step)
+        self._of_request.append(step)
 
-    def _hang(self, made: _Act) -> None:
+    def _hang(self, step: _Act) -> None:
         """Join an action to what told its values; else to the one before it, else to what was asked."""
-        told: dict[str, list[str]] = {}
-        for value in made.action.values:
+        values_by_origin: dict[str, list[str]] = {}
+        for value in step.action.values:
             for origin in self._seen.tellers_of(value):
-                told.setdefault(origin, []).append(clip_line(value, 40))
-        for origin, values in told.items():
-            named = words_for(values)
+                values_by_origin.setdefault(origin, []).append(clip_line(value, 40))
+        for origin, values in values_by_origin.items():
+            names = words_for(values)
             if origin == self._request:
                 sentence = (
-                    f"For {self._gist(origin)} the user named {named}, with which the agent ran {made.action.gist}."
+                    f"For {self._gist(origin)} the user named {names}, with which the agent ran {step.action.gist}."
                 )
-                self._join(origin, made.ref, EdgeKind.CAUSES, sentence, CAUSE, "trigger")
+                self._join(origin, step.ref, EdgeKind.CAUSES, sentence, CAUSE, "trigger")
             elif self.sketch[origin].label is NodeLabel.USER_REQUEST:
                 sentence = (
-                    f"After {self._gist(origin)}, for which the user named {named}, the agent ran {made.action.gist}"
+                    f"After {self._gist(origin)}, for which the user named {names}, the agent ran {step.action.gist}"
                 )
-                asked = f" for {self._gist(self._request)}" if self._request is not None else ""
-                self._join(origin, made.ref, EdgeKind.RELATES, f"{sentence}{asked}.", STRONG, "named_before")
+                purpose = f" for {self._gist(self._request)}" if self._request is not None else ""
+                self._join(origin, step.ref, EdgeKind.RELATES, f"{sentence}{purpose}.", STRONG, "named_before")
             else:
-                sentence = f"{self._gist(origin)} returned {named}, with which the agent then ran {made.action.gist}."
-                self._join(origin, made.ref, EdgeKind.CAUSES, sentence, DIRECT, "input")
+                sentence = f"{self._gist(origin)} returned {names}, with which the agent then ran {step.action.gist}."
+                self._join(origin, step.ref, EdgeKind.CAUSES, sentence, DIRECT, "input")
         first = not self._of_request
-        is_hung = any(origin == self._request or self._is_action(origin) for origin in told)
-        if self._request is not None and self._request not in told and (first or not is_hung):
+        is_hung = any(
+            origin == self._request or self.sketch[origin].label is NodeLabel.AGENT_ACTION
+            for origin in values_by_origin
+        )
+        if self._request is not None and self._request not in values_by_origin and (first or not is_hung):
             before = self._acts[-1] if self._acts else None
             if before is None or first:
-                sentence = f"{self._gist(self._request)} led the agent to run {made.action.gist}."
-                self._join(self._request, made.ref, EdgeKind.CAUSES, sentence, CAUSE, "trigger")
+                sentence = f"{self._gist(self._request)} led the agent to run {step.action.gist}."
+                self._join(self._request, step.ref, EdgeKind.CAUSES, sentence, CAUSE, "trigger")
             else:
-                went_on = f"After {before.action.noun} the agent went on with {made.action.gist}"
+                went_on = f"After {before.action.noun} the agent went on with {step.action.gist}"
                 sentence = f"{went_on} for {self._gist(self._request)}."
-                self._join(before.ref, made.ref, EdgeKind.CAUSES, sentence, STEP, "next_step")
+                self._join(before.ref, step.ref, EdgeKind.CAUSES, sentence, STEP, "next_step")
 
-    def _is_action(self, ref: str) -> bool:
-        return self.sketch[ref].label is NodeLabel.AGENT_ACTION
-
-    def _solve(self, made: _Act) -> None:
-        if made.action.status == FAILED:
-            self._unsolved = [*self._unsolved[1 - _MOST_UNSOLVED :], made]
+    def _solve(self, step: _Act) -> None:
+        if step.action.status == FAILED:
+            # The last ten alone can still be solved.
+            self._unsolved = [*self._unsolved[-9:], step]
             return
-        for failed in [one for one in self._unsolved if _is_same_attempt(one, made)]:
-            with_what = f" with {failed.action.error}" if failed.action.error else ""
-            sentence = f"{made.action.noun} succeeded where {failed.action.noun} had failed{with_what}."
-            self._join(made.ref, failed.ref, EdgeKind.ALTERNATIVE, sentence, SOLUTION, "solution")
-            self._unsolved.remove(failed)
+        for attempt in [attempt for attempt in self._unsolved if _is_same_attempt(attempt, step)]:
+            with_what = f" with {attempt.action.error}" if attempt.action.error else ""
+            sentence = f"{step.action.noun} succeeded where {attempt.action.noun} had failed{with_what}."
+            self._join(step.ref, attempt.ref, EdgeKind.ALTERNATIVE, sentence, SOLUTION, "solution")
+            self._unsolved.remove(attempt)
 
     def conclude(self) -> None:
         """The agent's last words, now that the user speaks or nothing follows, are its answer if they conclude."""
@@ -256,7 +252,7 @@ class _Pen:
         acts, self._acts = self._acts, []
         if not text:
             return
-        why_not = why_no_answer(text, acted=bool(acts))
+        why_not = why_no_answer(text, has_acted=bool(acts))
         if why_not is not None:
             self.sketch.pass_over(clip_line(text, LONGEST_GIST_CHARS), why_not)
             return
@@ -280,20 +276,20 @@ class _Pen:
 
     def _rest_on(self, ref: str, text: str, acts: Sequence[_Act]) -> None:
         """Join an answer to the actions whose results it repeats; if it repeats none, to the last one before it."""
-        shared = [(shared_values(text, one.result), number, one) for number, one in enumerate(self._of_request)]
-        told = sorted((found for found in shared if found[0]), key=lambda found: (-len(found[0]), -found[1]))
-        for values, _, one in told[:_MOST_EVIDENCE]:
-            sentence = f"{one.action.noun} returned {words_for(values)}, on which {self._gist(ref)} rests."
-            self._join(one.ref, ref, EdgeKind.CAUSES, sentence, DIRECT, "evidence")
-        joined = {one.ref for _, _, one in told[:_MOST_EVIDENCE]}
-        if acts and acts[-1].ref not in joined:
+        overlaps = [(shared_values(text, act.result), number, act) for number, act in enumerate(self._of_request)]
+        evidence = sorted((entry for entry in overlaps if entry[0]), key=lambda entry: (-len(entry[0]), -entry[1]))
+        for values, _, act in evidence[:_MOST_EVIDENCE]:
+            sentence = f"{act.action.noun} returned {words_for(values)}, on which {self._gist(ref)} rests."
+            self._join(act.ref, ref, EdgeKind.CAUSES, sentence, DIRECT, "evidence")
+        refs = {act.ref for _, _, act in evidence[:_MOST_EVIDENCE]}
+        if acts and acts[-1].ref not in refs:
             last = acts[-1]
             how = "failed, which" if last.action.status == FAILED else "was the last step before"
-            reported = "reports" if last.action.status == FAILED else ""
-            sentence = f"{last.action.noun} {how} {self._gist(ref)} {reported}".rstrip() + "."
+            verb = "reports" if last.action.status == FAILED else ""
+            sentence = f"{last.action.noun} {how} {self._gist(ref)} {verb}".rstrip() + "."
             self._join(last.ref, ref, EdgeKind.CAUSES, sentence, STEP, "evidence")
-        for one in (*[found[2] for found in told[:_MOST_EVIDENCE]], *acts[-1:]):
-            self._sources.rest_on(ref, one.ref)
+        for act in (*[entry[2] for entry in evidence[:_MOST_EVIDENCE]], *acts[-1:]):
+            self._sources.rest_on(ref, act.ref)
 
     # ------------------------------------------------------------ sentences
 
@@ -304,15 +300,15 @@ class _Pen:
         self.sketch.edge(source, target, kind, sentence, weight, *tags)
 
 
-def _is_same_attempt(failed: _Act, made: _Act) -> bool:
-    """Whether an action does what a failed one was to do: the same tool for the same request, or on the same thing."""
-    if failed.action.name != made.action.name:
+def _is_same_attempt(attempt: _Act, step: _Act) -> bool:
+    """True if an action does what a failed one was to do: the same tool for the same request, or on the same thing."""
+    if attempt.action.name != step.action.name:
         return False
-    if failed.action.given is None or made.action.given is None:
-        return failed.action.parameters == made.action.parameters or _share_values(failed, made)
-    alike = set(failed.action.given) == set(made.action.given)
-    return alike and (failed.request == made.request or _share_values(failed, made))
+    if attempt.action.given is None or step.action.given is None:
+        return attempt.action.parameters == step.action.parameters or _share_values(attempt, step)
+    alike = set(attempt.action.given) == set(step.action.given)
+    return alike and (attempt.request == step.request or _share_values(attempt, step))
 
 
-def _share_values(one: _Act, other: _Act) -> bool:
-    return bool(set(one.action.values) & set(other.action.values))
+def _share_values(first: _Act, other: _Act) -> bool:
+    return bool(set(first.action.values) & set(other.action.values))

@@ -29,12 +29,12 @@ class DrawnNode:
     label: NodeLabel
     text: str
     gist: str
-    """What it is, in a few words, for the sentences of edges."""
+    """The node in a few words, for the sentences of edges."""
     tags: tuple[str, ...]
     fields: Mapping[str, Any]
     origin: str
     touches: tuple[str, ...] = ()
-    """What it has in common with other conversations, if they name it too: `id …`, `code …`, `source …`."""
+    """Names by which other conversations touch it, if they have them too: `id …`, `code …`, `source …`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +89,8 @@ class Sketch:
         self._times[name] += 1
         ref = name if once or self._times[name] == 1 else f"{name} {self._times[name]}"
         if ref not in self._nodes:
-            said = tuple(dict.fromkeys(tag.casefold() for tag in tags if tag))[:MOST_TAGS]
-            self._nodes[ref] = DrawnNode(ref=ref, label=label, text=text, gist=gist, tags=said, **rest)
+            node_tags = tuple(dict.fromkeys(tag.casefold() for tag in tags if tag))[:MOST_TAGS]
+            self._nodes[ref] = DrawnNode(ref=ref, label=label, text=text, gist=gist, tags=node_tags, **rest)
         return ref
 
     def refine(self, ref: str, **fields: Any) -> None:

@@ -11,28 +11,25 @@ from reasoningbank.learn.graph.events import DatedEvent, events_in, source_type_
 from reasoningbank.learn.graph.turns import Happened
 from reasoningbank.learn.offline.words import clip_line
 
-_LONGEST_WINDOW_DAYS = 100
-"""Of a time that says something: what falls into the same year falls there by chance."""
-
 
 class DrawnEvents:
-    def __init__(self, sketch: Sketch, known: KnownDays) -> None:
-        self._sketch, self._known = sketch, known
+    def __init__(self, sketch: Sketch, days: KnownDays) -> None:
+        self._sketch, self._known = sketch, days
         self._times: list[tuple[str, DayWindow]] = []
         """Requests and answers that speak of a time, and which."""
         self._events: list[tuple[str, DatedEvent]] = []
 
-    def take(self, told: Happened, origin: str) -> None:
+    def take(self, event: Happened, origin: str) -> None:
         """An event as the caller tells it."""
-        first = parse_day(told.start_date)
-        last = parse_day(told.end_date) if told.end_date else first
-        if not told.text or first is None or last is None or last < first:
+        first = parse_day(event.start_date)
+        last = parse_day(event.end_date) if event.end_date else first
+        if not event.text or first is None or last is None or last < first:
             why = "an event needs a text, a start_date and no end_date before it, as 2025-07-04"
-            self._sketch.pass_over(clip_line(told.text or "an event", LONGEST_GIST_CHARS), why)
+            self._sketch.pass_over(clip_line(event.text or "an event", LONGEST_GIST_CHARS), why)
             return
-        window = DayWindow(first=first, last=last, text=told.start_date)
-        sort = told.source_type or source_type_of(told.text) or "Conversation"
-        self._draw(DatedEvent(text=told.text, window=window, source_type=sort), origin, None)
+        window = DayWindow(first=first, last=last, text=event.start_date)
+        sort = event.source_type or source_type_of(event.text) or "Conversation"
+        self._draw(DatedEvent(text=event.text, window=window, source_type=sort), origin, None)
 
     def find(self, text: str, origin: str, by: str | None) -> None:
         """Events that a request, an answer or the result of an action tells."""
@@ -42,24 +39,25 @@ class DrawnEvents:
     def note_times(self, ref: str, text: str) -> None:
         """The times that a request or an answer speaks of."""
         for window in windows_in(text, self._known):
-            if (window.last - window.first).days <= _LONGEST_WINDOW_DAYS:
+            # What falls into the same longer time, such as a year, falls there by chance.
+            if (window.last - window.first).days <= 100:
                 self._times.append((ref, window))
                 for event_ref, event in self._events:
                     self._overlap(event_ref, event, ref, window)
 
     def _draw(self, event: DatedEvent, origin: str, by: str | None) -> None:
-        known = next((ref for ref, there in self._events if _is_same(there, event)), None)
-        if known is not None:
+        existing = next((ref for ref, there in self._events if _is_same(there, event)), None)
+        if existing is not None:
             if by is not None:
-                self._join_teller(known, by)
+                self._join_teller(existing, by)
             return
-        untrusted = origin.startswith("tool:")
-        said = quote(event.text) if untrusted else f"“{clip_line(event.text, LONGEST_GIST_CHARS)}”"
+        is_untrusted = origin.startswith("tool:")
+        quotation = quote(event.text) if is_untrusted else f"“{clip_line(event.text, LONGEST_GIST_CHARS)}”"
         ref = self._sketch.node(
             NodeLabel.EVENT,
             f"{event.window}\n{event.text}",
             text=event.text,
-            gist=f"the event {said} of {event.window}" if said else f"an event of {event.window}",
+            gist=f"the event {quotation} of {event.window}" if quotation else f"an event of {event.window}",
             tags=("event", event.source_type),
             fields={
                 "source_type": event.source_type,
@@ -92,8 +90,8 @@ class DrawnEvents:
 
 
 def _is_same(there: DatedEvent, event: DatedEvent) -> bool:
-    """Whether two sentences tell of one event: on the same days, and mostly in the same words."""
+    """True if two sentences tell of one event: on the same days, and mostly in the same words."""
     if there.window.first != event.window.first or there.window.last != event.window.last:
         return False
-    words, others = set(terms(there.text)), set(terms(event.text))
-    return 2 * len(words & others) >= min(len(words), len(others))
+    words, other_words = set(terms(there.text)), set(terms(event.text))
+    return 2 * len(words & other_words) >= min(len(words), len(other_words))

@@ -18,9 +18,9 @@ class DrawnSources:
         self._readers: dict[str, str] = {}
         """The action that worked on each source last."""
 
-    def name(self, named: Iterable[NamedSource], by: str | None, origin: str) -> None:
+    def name(self, sources: Iterable[NamedSource], by: str | None, origin: str) -> None:
         """Sources that a request or an answer names."""
-        for source in named:
+        for source in sources:
             ref = self._source(source, origin, "that was named in the conversation")
             if by is not None:
                 is_answer = self._sketch[by].label is NodeLabel.AGENT_ANSWER
@@ -29,9 +29,9 @@ class DrawnSources:
                 sentence = f"{self._sketch[by].gist} {verb} {self._sketch[ref].gist}{part}."
                 self._sketch.edge(by, ref, EdgeKind.DERIVED_FROM, sentence, DIRECT, *tags)
 
-    def read(self, named: Iterable[NamedSource], by: str, action: DescribedAction, origin: str) -> None:
+    def read(self, sources: Iterable[NamedSource], by: str, action: DescribedAction, origin: str) -> None:
         """Sources that an action works on."""
-        for source in named:
+        for source in sources:
             ref = self._source(source, origin, f"that {action.name} worked on")
             if action.status == COMPLETE:
                 self._readers[ref] = by

@@ -24,30 +24,29 @@ _CODE = pattern(r"[A-Z0-9]*[A-Z][A-Z0-9]*(?<=[A-Z0-9]{6})")
 _FILE_NAME = pattern(r"\.[A-Za-z]\w{0,4}$")
 _LETTERS = pattern(r"[A-Za-z]")
 _DIGITS = pattern(r"\d")
-_FEWEST_DIGITS_OF_AN_ID = 3
 MOST_ENTITIES = 24
 
 
 def entities_in(text: str) -> dict[str, bool]:
     """Each rare name of a text as it is written, and whether it is an id (one thing) and not a model or a code."""
-    found: dict[str, bool] = {}
+    names: dict[str, bool] = {}
     for match in _TOKEN.finditer(text):
         token = match[0].strip(".-@")
-        if len(found) >= MOST_ENTITIES:
+        if len(names) >= MOST_ENTITIES:
             break
-        if token in found or len(token) < 3 or not _DIGITS.search(token):
+        if token in names or len(token) < 3 or not _DIGITS.search(token):
             continue
         digits = len(_DIGITS.findall(token))
         if _FILE_NAME.search(token) and "@" not in token:
             continue
         if _LONG_NUMBER.fullmatch(token) or (digits > 1 and _CODE.fullmatch(token)):
-            found[token] = True
+            names[token] = True
         elif _LETTERS.search(token) and not _COMMON.fullmatch(token):
-            if digits >= _FEWEST_DIGITS_OF_AN_ID or "@" in token:
-                found[token] = True
+            if digits >= 3 or "@" in token:
+                names[token] = True
             elif re.match(r"[A-Z]{2,}-?\d", token):
-                found[token] = False
-    return found
+                names[token] = False
+    return names
 
 
 def touch_of(entity: str) -> str:

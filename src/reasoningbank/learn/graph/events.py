@@ -16,8 +16,6 @@ from reasoningbank.learn.graph.word_tables import WordTable, any_word, first_nam
 
 LONGEST_EVENT_CHARS = 400
 CALENDAR = "Calendar"
-_LONGEST_MEETING_DAYS = 14
-"""The Q3 review is the name of a meeting, and not one that takes a quarter."""
 _SORTS: WordTable = (
     (
         "System Incident",
@@ -85,7 +83,6 @@ _DENIES = pattern(
 _CLAUSE_ENDS = pattern(
     r"[;:]\s|,\s(?!(?:19|20)\d\d)|\s[–—-]\s|\b(?:and|but|because|which|while|when|although|though|so)\b", re.IGNORECASE
 )
-_ENDS_OF_A_SPAN = 2
 _SPANS = pattern(
     r"\bfrom\b.*\b(?:to|until|till|through)\b|\bbetween\b.*\band\b"
     r"|\b(?:began|begins|started|starts|opened|opens)\b.*\b(?:ended|ends|stopped|stops|closed|closes|until|lasted)\b",
@@ -100,40 +97,38 @@ class DatedEvent:
     source_type: str
 
 
-def events_in(text: str, known: KnownDays) -> Iterator[DatedEvent]:
+def events_in(text: str, days: KnownDays) -> Iterator[DatedEvent]:
     """The sentences of a text in which something happens on a date that is told."""
-    known = replace(known, around=(whole_dates_in(text), *known.around))
+    days = replace(days, around=(whole_dates_in(text), *days.around))
     for sentence in sentences_in(text):
         if len(sentence) > LONGEST_EVENT_CHARS or _ASKS.search(sentence) or _SUPPOSED.search(sentence):
             continue
-        told = _without_denials(sentence)
-        window = _time_of(sentence, [one for one in windows_in(sentence, known) if one.text in told])
-        sort = source_type_of(told) if window else ""
-        if window and sort and not (sort == CALENDAR and (window.last - window.first).days > _LONGEST_MEETING_DAYS):
-            yield DatedEvent(text=_told_in(sentence), window=window, source_type=sort)
-
-
-def _without_denials(sentence: str) -> str:
-    """Without the clauses that say that something did not happen."""
-    if not _DENIES.search(sentence):
-        return sentence
-    return "\n".join(clause for clause in _CLAUSE_ENDS.split(sentence) if not _DENIES.search(clause))
-
-
-def _told_in(sentence: str) -> str:
-    """The halves of a sentence that tell of what happened; all of it where they cannot be told apart."""
-    halves = [half.strip() for half in sentence.split(";")]
-    return "; ".join(half for half in halves if not _DENIES.search(half)) or sentence
+        # Without the clauses that say that something did not happen.
+        statement = sentence
+        if _DENIES.search(sentence):
+            statement = "\n".join(clause for clause in _CLAUSE_ENDS.split(sentence) if not _DENIES.search(clause))
+        window = _time_of(
+            sentence, [candidate for candidate in windows_in(sentence, days) if candidate.text in statement]
+        )
+        sort = source_type_of(statement) if window else ""
+        # The Q3 review is the name of a meeting, and not one that takes a quarter.
+        if window and sort and not (sort == CALENDAR and (window.last - window.first).days > 14):
+            # The halves that tell of what happened; all of the sentence where they cannot be told apart.
+            halves = [half.strip() for half in sentence.split(";")]
+            text = "; ".join(half for half in halves if not _DENIES.search(half)) or sentence
+            yield DatedEvent(text=text, window=window, source_type=sort)
 
 
 def _time_of(sentence: str, windows: Sequence[DayWindow]) -> DayWindow | None:
     """From one date to the other where a sentence says so, else the narrowest: the day, where it names its quarter."""
-    days = [one for one in windows if not any(one is not other and one.contains(other) for other in windows)]
-    if len(days) == _ENDS_OF_A_SPAN and days[0].last < days[1].first and _SPANS.search(sentence):
+    days = [
+        window for window in windows if not any(window is not other and window.contains(other) for other in windows)
+    ]
+    if len(days) == 2 and days[0].last < days[1].first and _SPANS.search(sentence):
         return DayWindow(first=days[0].first, last=days[1].last, text=f"{days[0].text} to {days[1].text}")
-    return min(windows, key=lambda one: one.last - one.first, default=None)
+    return min(windows, key=lambda window: window.last - window.first, default=None)
 
 
 def source_type_of(text: str) -> str:
-    """What generated an event, by its words; "" where nothing happens."""
+    """The sort of source that generated an event, by its words; "" where nothing happens."""
     return first_named(_SORTS, text)

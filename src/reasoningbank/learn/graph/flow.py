@@ -18,7 +18,7 @@ SHORTEST_NUMBER_CHARS = 4
 
 
 class ValuesSeen:
-    """What was said and returned so far."""
+    """The texts that were said and returned so far, with the nodes that they come from."""
 
     def __init__(self) -> None:
         self._said: deque[tuple[str, str]] = deque(maxlen=MOST_REMEMBERED)
@@ -29,24 +29,25 @@ class ValuesSeen:
         self._said.appendleft((ref, text[:LONGEST_READ_CHARS].casefold()))
 
     def give_back(self, ref: str, text: str) -> None:
-        """What an action returned."""
+        """Takes what an action returned."""
         self._returned.append((ref, text[:LONGEST_READ_CHARS].casefold()))
 
     def tellers_of(self, value: str) -> list[str]:
-        """Where a value comes from: the request with which the user named it last, and the action that returned it
-        first. None where nobody did, or where it may be chance.
+        """Origins of a value: the request with which the user named it last, and the action that returned it first.
+
+        None where nobody did, or where it may be chance.
         """
         if not is_telling(value):
             return []
-        wanted = value.casefold()
-        found = (
-            next((ref for ref, text in told if _holds(text, wanted)), None) for told in (self._said, self._returned)
+        needle = value.casefold()
+        refs = (
+            next((ref for ref, text in texts if _holds(text, needle)), None) for texts in (self._said, self._returned)
         )
-        return [ref for ref in found if ref is not None]
+        return [ref for ref in refs if ref is not None]
 
 
 def is_telling(value: str) -> bool:
-    """Whether a value is seen again for a reason: not a small number, a flag or a common word."""
+    """True if a value is seen again for a reason: not a small number, a flag or a common word."""
     if len(value) < SHORTEST_VALUE_CHARS or "\n" in value or len(value) > 200:
         return False
     if _DIGIT.search(value):
@@ -59,11 +60,11 @@ def is_telling(value: str) -> bool:
 
 def shared_values(answer: str, result: str) -> list[str]:
     """Values with digits in an answer that a result returned, the most telling first."""
-    there = {found.strip("$#").casefold() for found in _VALUE.findall(result[:LONGEST_READ_CHARS])}
-    told = [found for found in _VALUE.findall(answer) if _DIGIT.search(found) and len(found.strip("$#")) >= 3]
-    told = [found for found in told if not _YEAR.fullmatch(found)]
-    shared = [value for value in dict.fromkeys(told) if value.strip("$#").casefold() in there]
-    return sorted(shared, key=lambda value: len(value) < SHORTEST_NUMBER_CHARS)
+    there = {value.strip("$#").casefold() for value in _VALUE.findall(result[:LONGEST_READ_CHARS])}
+    candidates = [value for value in _VALUE.findall(answer) if _DIGIT.search(value) and len(value.strip("$#")) >= 3]
+    candidates = [value for value in candidates if not _YEAR.fullmatch(value)]
+    common = [value for value in dict.fromkeys(candidates) if value.strip("$#").casefold() in there]
+    return sorted(common, key=lambda value: len(value) < SHORTEST_NUMBER_CHARS)
 
 
 def _holds(text: str, value: str) -> bool:

@@ -24,19 +24,20 @@ from reasoningbank.learn.ingest.sniff import transcript_in
 from reasoningbank.learn.sessions import whole
 from reasoningbank.ports import LLM
 
-IN_ONE_TRANSACTION = 25
-
 
 def ingest_many(
     context: BankContext,
-    told: Iterable[tuple[object, ConversationSource]],
+    conversations: Iterable[tuple[object, ConversationSource]],
     *,
     model: LLM | None = None,
 ) -> list[IngestedConversation]:
     """Conversations (messages, events or a transcript each) in their order, some dozen in one transaction."""
-    kept = ((list(one) if isinstance(one, Iterator) else one, source) for one, source in told)
-    given = ((turns_in(one), replace(source, day=day_of(one))) for one, source in kept)
-    return _ingest(context, given, model)
+    inputs = (
+        (list(conversation) if isinstance(conversation, Iterator) else conversation, source)
+        for conversation, source in conversations
+    )
+    pairs = ((turns_in(conversation), replace(source, day=day_of(conversation))) for conversation, source in inputs)
+    return _ingest(context, pairs, model)
 
 
 def ingest_session(
@@ -70,10 +71,10 @@ def ingest_files(
     return _ingest(context, _in_files(context, paths, source), model, empty_too=True)
 
 
-def keep_as_session(context: BankContext, told: object, source: ConversationSource) -> None:
+def keep_as_session(context: BankContext, conversation: object, source: ConversationSource) -> None:
     """Keep a conversation as a session too, and queue it to be distilled: its lessons are joined to its nodes then."""
     namespace = context.namespace if source.namespace is None else clean_namespace(source.namespace)
-    for episode in episodes_of(told, namespace):
+    for episode in episodes_of(conversation, namespace):
         if episode.steps:
             keep_episode(context, replace(episode, source=f"{CHAT}{source.conv_id}", origin=source.origin))
 
@@ -84,8 +85,8 @@ def _in_files(
     home = source.namespace or context.namespace
     for file in (file for path in paths for file in files_in(path)):
         _, episodes = transcript_in(file, home)
-        numbered = enumerate(episodes, start=1)
-        for name, group in groupby(numbered, key=lambda one: _name_of(one[1]) or f"{file.stem}-{one[0]}"):
+        entries = enumerate(episodes, start=1)
+        for name, group in groupby(entries, key=lambda entry: _name_of(entry[1]) or f"{file.stem}-{entry[0]}"):
             parts = [episode for _, episode in group]
             turns = [turn for episode in parts for turn in turns_of(episode)]
             began = next((part.started_at for part in parts if part.started_at is not None), None)
@@ -102,17 +103,18 @@ def _name_of(episode: Episode) -> str:
 
 def _ingest(
     context: BankContext,
-    given: Iterable[tuple[list[Turn], ConversationSource]],
+    conversations: Iterable[tuple[list[Turn], ConversationSource]],
     model: LLM | None,
     *,
     empty_too: bool = False,
 ) -> list[IngestedConversation]:
     view = view_of(context)
-    made: list[IngestedConversation] = []
-    rest = iter(given)
-    while batch := list(islice(rest, IN_ONE_TRANSACTION)):
-        seen = [source.conv_id for _, source in batch]
-        if len(set(seen)) < len(seen):
+    results: list[IngestedConversation] = []
+    rest = iter(conversations)
+    # One transaction keeps 25 conversations at most.
+    while batch := list(islice(rest, 25)):
+        conv_ids = [source.conv_id for _, source in batch]
+        if len(set(conv_ids)) < len(conv_ids):
             raise InvalidInput("Two conversations of one call have the same conv_id: give each its own.")
-        made += ingest_conversations(context, batch, view, model=model, empty_too=empty_too)
-    return made
+        results += ingest_conversations(context, batch, view, model=model, empty_too=empty_too)
+    return results

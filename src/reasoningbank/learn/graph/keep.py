@@ -30,13 +30,11 @@ from reasoningbank.ports import LLM, Writer
 RULES = "rules"
 BY_MODEL = "by_model"
 """The tag of what was drawn by a model: the next time it is looked at whether there is more, not drawn anew."""
-_STEP_S = 1e-6
-"""Between two nodes of a conversation, so that they are listed in the order in which they came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationSource:
-    """Where a conversation came from, and who asked in it."""
+    """Origin of a conversation: where it came from, and who asked in it."""
 
     conv_id: str
     namespace: str | None = None
@@ -47,7 +45,7 @@ class ConversationSource:
     session: str | None = None
     """The session of the bank that it is."""
     day: date | None = None
-    """When it took place, where its messages say so."""
+    """Day on which it took place, where its messages say so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +61,7 @@ class IngestedConversation:
     passed_over: tuple[PassedOver, ...]
     nodes_added: int
     edges_added: int
-    """Those within the conversation."""
+    """Number of new edges within the conversation."""
     drawn_by: str
     """`rules`, or the name of the model."""
     note: str
@@ -85,7 +83,7 @@ class PreparedConversation:
 
 def ingest_conversations(
     context: BankContext,
-    told: Sequence[tuple[Sequence[Turn], ConversationSource]],
+    conversations: Sequence[tuple[Sequence[Turn], ConversationSource]],
     earlier: EarlierConversations,
     *,
     model: LLM | None = None,
@@ -94,14 +92,14 @@ def ingest_conversations(
     """Conversations with what they touch of those before them, kept together in one transaction. One with nothing to
     keep is an error, unless `empty_too`.
     """
-    prepared = [prepare(context, turns, source, earlier, model) for turns, source in told]
-    for one in prepared:
-        if not one.nodes and not empty_too:
-            why = one.drawing.passed_over[0].why if one.drawing.passed_over else "nothing is said or done in it"
-            raise InvalidInput(f"There is nothing to keep in the conversation {one.source.conv_id!r}: {why}.")
+    drafts = [prepare(context, turns, source, earlier, model) for turns, source in conversations]
+    for draft in drafts:
+        if not draft.nodes and not empty_too:
+            why = draft.drawing.passed_over[0].why if draft.drawing.passed_over else "nothing is said or done in it"
+            raise InvalidInput(f"There is nothing to keep in the conversation {draft.source.conv_id!r}: {why}.")
 
     def change(writer: Writer) -> list[IngestedConversation]:
-        return [_keep(context, writer, one) for one in prepared]
+        return [_keep(context, writer, draft) for draft in drafts]
 
     return context.store.write(context.tenant, change)
 
@@ -124,77 +122,77 @@ def prepare(
         before = reader.select(Node, {"conv_id": conv_id, "namespace": namespace})
     was_model = any(BY_MODEL in node.tags for node in before)
     nodes, edges = _records(context, drawing, source, before if was_model else ())
-    known = {node.id for node in before}
-    if was_model and not _has_grown(nodes, known):
+    old_ids = {node.id for node in before}
+    if was_model and not _has_grown(nodes, old_ids):
         drawing, nodes, edges = replace(drawing, nodes=(), edges=()), before, []
-    elif model is not None and (was_model or any(node.id not in known for node in nodes)):
+    elif model is not None and (was_model or any(node.id not in old_ids for node in nodes)):
         try:
             drawing = draw_with_model(model, clean, drawing, (speakers.user_origin, speakers.agent_origin))
             drawn_by = model.name
             nodes, edges = _records(context, drawing, source, before, tag=BY_MODEL)
         except LLMError as error:
             note = f"{model.name} did not draw this conversation, so the rules did: {error}"
-    bridges = earlier.bridges_from(context, [node for node in nodes if node.id not in known])
+    bridges = earlier.bridges_from(context, [node for node in nodes if node.id not in old_ids])
     origins = {node.id: node.origin for node in nodes}
     return PreparedConversation(
         source=source,
         drawing=drawing,
         nodes=tuple(nodes),
         edges=tuple(edges),
-        bridges=tuple(_edge(context, one, one.source, one.target, origins) for one in bridges),
+        bridges=tuple(_edge(context, bridge, bridge.source, bridge.target, origins) for bridge in bridges),
         drawn_by=drawn_by,
         note=note,
     )
 
 
-def _has_grown(nodes: Sequence[Node], known: set[str]) -> bool:
-    """Whether more was asked, done or answered since a model has drawn a conversation."""
+def _has_grown(nodes: Sequence[Node], old_ids: set[str]) -> bool:
+    """True if more was asked, done or answered since a model has drawn a conversation."""
     answers = [node for node in nodes if node.label is NodeLabel.AGENT_ANSWER][-1:]
-    return any(node.id not in known for node in (*answers, *(node for node in nodes if node.label in SPINE)))
+    return any(node.id not in old_ids for node in (*answers, *(node for node in nodes if node.label in SPINE)))
 
 
 def _keep(context: BankContext, writer: Writer, coming: PreparedConversation) -> IngestedConversation:
     there = writer.get(Node, [node.id for node in coming.nodes])
-    gone = writer.erased([node.id for node in coming.nodes if node.id not in there])
-    kept = [node for node in coming.nodes if node.id not in gone]
-    for node in kept:
+    tombstones = writer.erased([node.id for node in coming.nodes if node.id not in there])
+    nodes = [node for node in coming.nodes if node.id not in tombstones]
+    for node in nodes:
         before = there.get(node.id)
         if before is None:
             writer.add(node)
-        elif (grown := _grow(before, node)) is not None:
-            writer.revise(grown)
-    ends = {node.id for node in kept}
+        elif (revision := _grow(before, node)) is not None:
+            writer.revise(revision)
+    ends = {node.id for node in nodes}
     beyond = writer.get(Node, sorted({edge.target_id for edge in coming.bridges})) if coming.bridges else {}
     edges = _add_edges(writer, coming.edges, ends, there.keys())
     bridges = _add_edges(writer, coming.bridges, ends | beyond.keys(), there.keys())
     return IngestedConversation(
         conv_id=coming.source.conv_id,
-        nodes=tuple(node.id for node in kept),
+        nodes=tuple(node.id for node in nodes),
         edges=tuple(edge.id for edge in coming.edges if {edge.source_id, edge.target_id} <= ends),
         bridges=tuple(bridges),
-        lessons=teach_known(context, writer, kept, coming.source.conv_id, coming.source.session),
+        lessons=teach_known(context, writer, nodes, coming.source.conv_id, coming.source.session),
         passed_over=coming.drawing.passed_over,
-        nodes_added=sum(node.id not in there for node in kept),
+        nodes_added=sum(node.id not in there for node in nodes),
         edges_added=len(edges),
         drawn_by=coming.drawn_by,
         note=coming.note,
     )
 
 
-def _add_edges(writer: Writer, edges: Sequence[Edge], ends: AbstractSet[str], known: AbstractSet[str]) -> list[str]:
+def _add_edges(writer: Writer, edges: Sequence[Edge], ends: AbstractSet[str], old_ids: AbstractSet[str]) -> list[str]:
     """Add the edges whose ends are there and that are not; where both ends were known, somebody may have joined them
     by hand meanwhile.
     """
-    wanted = [edge for edge in edges if edge.source_id in ends and edge.target_id in ends]
-    ids = [edge.id for edge in wanted]
+    candidates = [edge for edge in edges if edge.source_id in ends and edge.target_id in ends]
+    ids = [edge.id for edge in candidates]
     there = writer.get(Edge, ids)
-    gone = writer.erased([one for one in ids if one not in there])
-    fresh = [edge for edge in wanted if edge.id not in there and edge.id not in gone]
-    old = [edge for edge in fresh if edge.source_id in known]
+    tombstones = writer.erased([edge_id for edge_id in ids if edge_id not in there])
+    fresh = [edge for edge in candidates if edge.id not in there and edge.id not in tombstones]
+    old = [edge for edge in fresh if edge.source_id in old_ids]
     if old:
         where = {"source_id": sorted({edge.source_id for edge in old}), "name": ""}
-        taken = {(edge.source_id, edge.target_id, edge.kind) for edge in writer.select(Edge, where)}
-        fresh = [edge for edge in fresh if (edge.source_id, edge.target_id, edge.kind) not in taken]
+        existing = {(edge.source_id, edge.target_id, edge.kind) for edge in writer.select(Edge, where)}
+        fresh = [edge for edge in fresh if (edge.source_id, edge.target_id, edge.kind) not in existing]
     for edge in fresh:
         writer.add(edge)
     return [edge.id for edge in fresh]
@@ -245,19 +243,22 @@ def _scrub(context: BankContext, turn: Turn, *, whole: bool) -> Turn:
 def _records(
     context: BankContext, drawing: Drawing, source: ConversationSource, before: Sequence[Node], *, tag: str = ""
 ) -> tuple[list[Node], list[Edge]]:
-    """`before` are the nodes that are there of this conversation: who draws it the next time may cut what is quoted
+    """The nodes and edges of a drawing as records.
+
+    `before` are the nodes that are there of this conversation: who draws it the next time may cut what is quoted
     otherwise, and it is the same node all the same.
     """
     now = context.clock()
     place = f"{context.tenant}\n{source.namespace}\n{source.conv_id}"
     ids = _free_ids(context, drawing, place, str(source.namespace))
-    ids |= {drawn.ref: there.id for drawn in drawing.nodes if (there := _same_node(drawn, ids[drawn.ref], before))}
+    ids |= {draft.ref: there.id for draft in drawing.nodes if (there := _same_node(draft, ids[draft.ref], before))}
     nodes = [
-        valid_node(_node(context, drawn, ids[drawn.ref], source, now + number * _STEP_S, tag))
-        for number, drawn in enumerate(drawing.nodes)
+        # A microsecond apart, so that they are listed in the order in which they came.
+        valid_node(_node(context, draft, ids[draft.ref], source, now + number * 1e-6, tag))
+        for number, draft in enumerate(drawing.nodes)
     ]
     origins = {node.id: node.origin for node in nodes}
-    edges = [_edge(context, drawn, ids[drawn.source], ids[drawn.target], origins) for drawn in drawing.edges]
+    edges = [_edge(context, draft, ids[draft.source], ids[draft.target], origins) for draft in drawing.edges]
     return nodes, edges
 
 
@@ -265,62 +266,62 @@ def _free_ids(context: BankContext, drawing: Drawing, place: str, namespace: str
     """The id of each drawn node, which is its name too: of one that came in under that name, such as by an import, its
     own if it says the same, and else another.
     """
-    ids = {drawn.ref: derived_id("nod", f"{place}\n{drawn.ref}") for drawn in drawing.nodes}
+    ids = {draft.ref: derived_id("nod", f"{place}\n{draft.ref}") for draft in drawing.nodes}
     with context.store.read(context.tenant) as reader:
-        named = {node.name: node for node in reader.select(Node, {"namespace": namespace, "name": [*ids.values()]})}
-    for drawn in drawing.nodes:
-        there = named.get(ids[drawn.ref])
+        by_name = {node.name: node for node in reader.select(Node, {"namespace": namespace, "name": [*ids.values()]})}
+    for draft in drawing.nodes:
+        there = by_name.get(ids[draft.ref])
         if there is not None and there.id != there.name:
-            same = (there.label, there.text) == (drawn.label, drawn.text)
-            ids[drawn.ref] = there.id if same else derived_id("nod", f"{place}\n{drawn.ref}\nown")
+            same = (there.label, there.text) == (draft.label, draft.text)
+            ids[draft.ref] = there.id if same else derived_id("nod", f"{place}\n{draft.ref}\nown")
     return ids
 
 
-def _same_node(drawn: DrawnNode, own_id: str, before: Sequence[Node]) -> Node | None:
-    if drawn.label in SPINE or any(node.id == own_id for node in before):
+def _same_node(draft: DrawnNode, own_id: str, before: Sequence[Node]) -> Node | None:
+    if draft.label in SPINE or any(node.id == own_id for node in before):
         return None
-    alike = [node for node in before if node.label is drawn.label]
-    if drawn.label is NodeLabel.DATA_SOURCE:
-        pointer = str(drawn.fields["doc_pointer"]).casefold()
+    alike = [node for node in before if node.label is draft.label]
+    if draft.label is NodeLabel.DATA_SOURCE:
+        pointer = str(draft.fields["doc_pointer"]).casefold()
         return next((node for node in alike if str(node.fields["doc_pointer"]).casefold() == pointer), None)
-    return next((node for node in alike if drawn.text in node.text or node.text in drawn.text), None)
+    return next((node for node in alike if draft.text in node.text or node.text in draft.text), None)
 
 
 def _node(
-    context: BankContext, drawn: DrawnNode, node_id: str, source: ConversationSource, at: float, tag: str
+    context: BankContext, draft: DrawnNode, node_id: str, source: ConversationSource, at: float, tag: str
 ) -> Node:
-    fields: Mapping[str, Any] = {name: value for name, value in drawn.fields.items() if value is not None}
+    fields: Mapping[str, Any] = {name: value for name, value in draft.fields.items() if value is not None}
     return Node(
         id=node_id,
         tenant=context.tenant,
         namespace=str(source.namespace),
-        label=drawn.label,
+        label=draft.label,
         name=node_id,
         conv_id=source.conv_id,
-        text=drawn.text,
-        tags=(*drawn.tags, tag) if tag else drawn.tags,
+        text=draft.text,
+        tags=(*draft.tags, tag) if tag else draft.tags,
         fields=fields,
         start_at=None,
         end_at=None,
-        origin=clean_origin(drawn.origin),
+        origin=clean_origin(draft.origin),
         source=source.session,
         created_at=at,
         updated_at=at,
     )
 
 
-def _edge(context: BankContext, drawn: DrawnEdge, source_id: str, target_id: str, origins: Mapping[str, str]) -> Edge:
-    """Said by the less believed of its ends, as far as those are of this conversation."""
+def _edge(context: BankContext, draft: DrawnEdge, source_id: str, target_id: str, origins: Mapping[str, str]) -> Edge:
+    """The record of an edge: said by the less believed of its ends, as far as those are of this conversation."""
     speakers = [origins[end] for end in (source_id, target_id) if end in origins]
     return Edge(
-        id=derived_id("edg", f"{source_id}\n{target_id}\n{drawn.kind}"),
+        id=derived_id("edg", f"{source_id}\n{target_id}\n{draft.kind}"),
         tenant=context.tenant,
         source_id=source_id,
         target_id=target_id,
-        kind=drawn.kind,
-        text=drawn.text,
-        weight=drawn.weight,
-        tags=drawn.tags,
+        kind=draft.kind,
+        text=draft.text,
+        weight=draft.weight,
+        tags=draft.tags,
         evidence="",
         created_at=context.clock(),
         origin=min(speakers, key=level_of, default=AGENT),

@@ -27,8 +27,8 @@ _LEAST_SHARED = 3
 
 def session_ids_of(context: BankContext, namespace: str, conv_id: str) -> list[str]:
     """The sessions under which a conversation may have been kept: by its id, or as the chat of that id."""
-    kept = derived_id("trj", f"{context.tenant}\n{namespace}\n{CHAT}{conv_id}")
-    return [conv_id, kept] if conv_id.startswith("trj_") else [kept]
+    session_id = derived_id("trj", f"{context.tenant}\n{namespace}\n{CHAT}{conv_id}")
+    return [conv_id, session_id] if conv_id.startswith("trj_") else [session_id]
 
 
 def teach_known(
@@ -38,8 +38,8 @@ def teach_known(
     if not nodes:
         return ()
     sessions = [*([session] if session else []), *session_ids_of(context, nodes[0].namespace, conv_id)]
-    learned = writer.select(Memory, {"source": sorted(set(sessions)), "state": State.ACTIVE})
-    return tuple(memory.id for memory in learned if _teach(context, writer, nodes, memory))
+    memories = writer.select(Memory, {"source": sorted(set(sessions)), "state": State.ACTIVE})
+    return tuple(memory.id for memory in memories if _teach(context, writer, nodes, memory))
 
 
 def teach_distilled(context: BankContext, writer: Writer, session: str | None, memory_ids: Sequence[str]) -> None:
@@ -58,6 +58,7 @@ def teach_distilled(context: BankContext, writer: Writer, session: str | None, m
 
 def _teach(context: BankContext, writer: Writer, nodes: Sequence[Node], memory: Memory) -> bool:
     taught_by = nodes_behind(nodes, memory)
+    how = "warned of what the lesson says" if memory.outcome.value == "failure" else "taught the lesson"
     for node in taught_by:
         edge = Edge(
             id=derived_id("edg", f"{node.id}\n{memory.id}\n{EdgeKind.TEACHES}"),
@@ -65,7 +66,7 @@ def _teach(context: BankContext, writer: Writer, nodes: Sequence[Node], memory: 
             source_id=node.id,
             target_id=memory.id,
             kind=EdgeKind.TEACHES,
-            text=_sentence(node, memory),
+            text=as_sentence(f"{gist_of(node)} {how}: {memory.title}."),
             weight=TEACHES_WEIGHT,
             tags=("lesson", memory.outcome.value),
             evidence="",
@@ -82,24 +83,19 @@ def nodes_behind(nodes: Sequence[Node], memory: Memory) -> list[Node]:
     evidence = memory.metadata.get("evidence")
     if evidence == memory.content:
         # A sentence that was kept as it was said.
-        said = " ".join(memory.content.casefold().split())
-        stated = [node for node in nodes if " ".join(node.text.casefold().split()) == said]
-        stated += [node for node in nodes if node.label is NodeLabel.USER_REQUEST and said in node.text.casefold()]
-        return stated[:1]
-    wanted = frozenset(terms(f"{memory.title} {memory.content} {evidence if isinstance(evidence, str) else ''}"))
-    told = [terms(f"{node.text} {node.fields.get('parameter_field', '')}") for node in nodes]
-    scored = [(len(wanted.intersection(told[number])), -number, node) for number, node in enumerate(nodes)]
-    actions = [found for found in scored if found[2].label is NodeLabel.AGENT_ACTION and found[0] >= _LEAST_SHARED]
-    best = sorted(actions, key=lambda found: found[:2], reverse=True)[:MOST_NODES]
+        quote = " ".join(memory.content.casefold().split())
+        matches = [node for node in nodes if " ".join(node.text.casefold().split()) == quote]
+        matches += [node for node in nodes if node.label is NodeLabel.USER_REQUEST and quote in node.text.casefold()]
+        return matches[:1]
+    lesson_terms = frozenset(terms(f"{memory.title} {memory.content} {evidence if isinstance(evidence, str) else ''}"))
+    node_terms = [terms(f"{node.text} {node.fields.get('parameter_field', '')}") for node in nodes]
+    ranking = [(len(lesson_terms.intersection(node_terms[number])), -number, node) for number, node in enumerate(nodes)]
+    actions = [entry for entry in ranking if entry[2].label is NodeLabel.AGENT_ACTION and entry[0] >= _LEAST_SHARED]
+    best = sorted(actions, key=lambda entry: entry[:2], reverse=True)[:MOST_NODES]
     if best:
         return [node for _, _, node in best]
-    asked = [found for found in scored if found[2].label is NodeLabel.USER_REQUEST]
-    return [max(asked, key=lambda found: found[:2])[2]] if asked else []
-
-
-def _sentence(node: Node, memory: Memory) -> str:
-    how = "warned of what the lesson says" if memory.outcome.value == "failure" else "taught the lesson"
-    return as_sentence(f"{gist_of(node)} {how}: {memory.title}.")
+    requests = [entry for entry in ranking if entry[2].label is NodeLabel.USER_REQUEST]
+    return [max(requests, key=lambda entry: entry[:2])[2]] if requests else []
 
 
 def _is_there(reader: Reader, edge: Edge) -> bool:

@@ -23,21 +23,22 @@ from reasoningbank.ports import LLM
 
 ANSWER_TOKENS = 6_000
 MOST_TOKENS = 24_000
-"""Of a conversation that is shown whole."""
+"""Longest conversation that is shown whole."""
 MESSAGE_TOKENS = 800
-RESULT_TOKENS = 200
 SPINE = {NodeLabel.USER_REQUEST: "R", NodeLabel.AGENT_ACTION: "A"}
 
 
 def draw_with_model(llm: LLM, turns: Sequence[Turn], by_rules: Drawing, origins: tuple[str, str]) -> Drawing:
     """Raises `LLMRefused` for an answer that is of no use twice, `LLMUnavailable` for an outage."""
     spine, ids = _spine_of(by_rules)
-    told = "\n".join(_line(number, turn) for number, turn in enumerate(turns, 1))
-    if count_tokens(told) > MOST_TOKENS:
+    transcript = "\n".join(_line(number, turn) for number, turn in enumerate(turns, 1))
+    if count_tokens(transcript) > MOST_TOKENS:
         raise LLMRefused(f"The conversation is longer than the {MOST_TOKENS:,} tokens that a model is shown at once.")
-    known = "\n".join(f"{own_id}: {node.text[:400]}" for own_id, node in ids.items())
-    asked = f"Conversation:\n{fence(told, 'conversation')}\n\nKnown nodes:\n{fence(known or '(none)', 'nodes')}"
-    messages = [Message(role="system", text=prompt("graph").text), Message(role="user", text=asked)]
+    node_lines = "\n".join(f"{own_id}: {node.text[:400]}" for own_id, node in ids.items())
+    request = (
+        f"Conversation:\n{fence(transcript, 'conversation')}\n\nKnown nodes:\n{fence(node_lines or '(none)', 'nodes')}"
+    )
+    messages = [Message(role="system", text=prompt("graph").text), Message(role="user", text=request)]
     refs = {own_id: node.ref for own_id, node in ids.items()}
     answer = _ask(llm, messages, turns, refs, origins)
     if answer.problems:
@@ -88,7 +89,7 @@ def _line(number: int, turn: Turn) -> str:
     if isinstance(turn, Said):
         return f"[{number}] {'agent' if turn.role == AGENT else 'user'}: {cut_middle(turn.text, MESSAGE_TOKENS)}"
     if isinstance(turn, Done):
-        result = cut_middle(turn.result, RESULT_TOKENS)
+        result = cut_middle(turn.result, 200)
         return f"[{number}] agent did: {cut_middle(turn.action, MESSAGE_TOKENS)}\n    returned: {result}"
     return (
         f"[{number}] event: {turn.text} ({turn.start_date} to {turn.end_date or turn.start_date}, {turn.source_type})"

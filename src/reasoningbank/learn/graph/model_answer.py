@@ -23,7 +23,7 @@ LONGEST_SENTENCE_CHARS = 600
 SHORTEST_SENTENCE_CHARS = 20
 BANDS = ((0.85, 1.0), (0.55, 0.75), (0.25, 0.45))
 LABELS = (NodeLabel.AGENT_ANSWER, NodeLabel.USER_PREFERENCE, NodeLabel.EVENT, NodeLabel.DATA_SOURCE)
-"""What a model adds; requests and actions are what was said and done."""
+"""Labels of the nodes that a model adds; requests and actions are what was said and done."""
 SPECIAL = tuple(dict.fromkeys(name for label in LABELS for name in FIELDS[label]))
 _OF_A_NODE = frozenset({"id", "label", "quote", "tags", *SPECIAL})
 _OF_AN_EDGE = frozenset({"source", "target", "text", "weight", "tags"})
@@ -32,17 +32,17 @@ _KINDS = {"trigger": EdgeKind.CAUSES, "solution": EdgeKind.ALTERNATIVE, "source"
 
 
 class ModelDrawing:
-    """What a model answered: the nodes and edges, or what is wrong with them."""
+    """Parsed answer of a model: the nodes and edges, or what is wrong with them."""
 
-    def __init__(self, text: str, turns: Sequence[Turn], known: Mapping[str, str], origins: tuple[str, str]) -> None:
-        """`known` are the nodes that are there by the ids that the model was told; `origins`, the user's and the
+    def __init__(self, text: str, turns: Sequence[Turn], refs: Mapping[str, str], origins: tuple[str, str]) -> None:
+        """`refs` are the nodes that are there by the ids that the model was told; `origins`, the user's and the
         agent's.
         """
         self.problems: list[str] = []
         self.nodes: list[DrawnNode] = []
         self.edges: list[DrawnEdge] = []
         self._turns, self._origins = turns, origins
-        self._refs = dict(known)
+        self._refs = dict(refs)
         answer = next((value for value in json_in(text) if isinstance(value, dict)), None)
         if answer is None or set(answer) != {"nodes", "edges"}:
             self.problems.append("The answer is no JSON object with exactly `nodes` and `edges`.")
@@ -83,8 +83,8 @@ class ModelDrawing:
         quote = required_text(value.get("quote"), "quote", 4_000)
         origin = self._origin_of(quote, label)
         # What is left empty is left out.
-        given = {name: value[name] for name in SPECIAL if value.get(name) not in ("", [], None)}
-        fields = read_fields(label, given)
+        values = {name: value[name] for name in SPECIAL if value.get(name) not in ("", [], None)}
+        fields = read_fields(label, values)
         window_of(fields)
         ref = f"{label.value} {digest(_fold(str(fields.get('doc_pointer') or quote)))}"
         self._refs[own_id] = ref
@@ -101,19 +101,19 @@ class ModelDrawing:
             )  # fmt: skip
 
     def _origin_of(self, quote: str, label: NodeLabel) -> str:
-        """Whose words a quote is; an error where it is nobody's, or not of whom it must be."""
-        wanted = _fold(quote)
+        """Origin of the one whose words a quote is; an error where it is nobody's, or not of whom it must be."""
+        needle = _fold(quote)
         speakers = _SPEAKERS.get(label, (USER, AGENT))
         for turn in self._turns:
-            if isinstance(turn, Said) and turn.role in speakers and wanted in _fold(turn.text):
+            if isinstance(turn, Said) and turn.role in speakers and needle in _fold(turn.text):
                 return self._origins[turn.role == AGENT]
         if label not in _SPEAKERS:
             for turn in self._turns:
-                if isinstance(turn, Happened) and wanted in _fold(turn.text):
+                if isinstance(turn, Happened) and needle in _fold(turn.text):
                     return self._origins[0]
-                if isinstance(turn, Done) and wanted in _fold(turn.action):
+                if isinstance(turn, Done) and needle in _fold(turn.action):
                     return self._origins[1]
-                if isinstance(turn, Done) and wanted in _fold(turn.result):
+                if isinstance(turn, Done) and needle in _fold(turn.result):
                     return f"tool:{turn.tool or 'command'}"
         whose = {NodeLabel.AGENT_ANSWER: " by the agent", NodeLabel.USER_PREFERENCE: " by the user"}.get(label, "")
         raise InvalidInput(f"the quote {clip_line(quote, 60)!r} is not said{whose} in the conversation.")

@@ -107,22 +107,22 @@ _TYPES: WordTable = (
 )
 
 
-def preferences_in(text: str, *, answered: bool) -> Iterator[str]:
-    """Each preference in the user's own words. `answered` says that the agent has spoken before."""
+def preferences_in(text: str, *, is_reply: bool) -> Iterator[str]:
+    """Each preference in the user's own words. `is_reply` says that the agent has spoken before."""
     if len(text) > LONGEST_MESSAGE_CHARS:
         return
-    found = [rule for rule, _ in rules_in(text, is_reply=answered) if _LASTS.search(rule) or not _is_of_this_case(rule)]
+    rules = [rule for rule, _ in rules_in(text, is_reply=is_reply) if _LASTS.search(rule) or not _is_of_this_case(rule)]
     for sentence in sentences_in(text):
         if len(sentence) <= LONGEST_RULE_CHARS and "?" not in sentence:
             match = _OF_ANOTHER.search(sentence)
-            stated = match["rule"] if match else sentence if _OWN.search(sentence) else None
-            if stated and not any(stated in known or known in stated for known in found):
-                found.append(stated)
-    yield from found
+            preference = match["rule"] if match else sentence if _OWN.search(sentence) else None
+            if preference and not any(preference in rule or rule in preference for rule in rules):
+                rules.append(preference)
+    yield from rules
 
 
 def _is_of_this_case(rule: str) -> bool:
-    """Whether it points at one thing, or at a file that is to be used now."""
+    """True if it points at one thing, or at a file that is to be used now."""
     return _OF_THIS_CASE.search(rule) is not None or next(sources_in(rule), None) is not None
 
 

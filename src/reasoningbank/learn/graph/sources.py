@@ -158,27 +158,29 @@ class NamedSource:
 def sources_in(text: str) -> Iterator[NamedSource]:
     """The sources that somebody names in words, each with the slide, page or lines said in the same sentence."""
     for sentence in sentences_in(text):
-        found = list(_named_in(sentence))
+        sources = list(_named_in(sentence))
         parts = tuple(dict.fromkeys(match[0] for match in _PART.finditer(sentence)))
         # Of several sources nobody knows whose page is meant.
-        with_parts = [one for one in found if one.source_type in _DECKS] or found
-        for one in found:
-            if parts and with_parts == [one]:
-                yield NamedSource(pointer=one.pointer, source_type=one.source_type, parts=parts)
+        with_parts = [source for source in sources if source.source_type in _DECKS] or sources
+        for source in sources:
+            if parts and with_parts == [source]:
+                yield NamedSource(pointer=source.pointer, source_type=source.source_type, parts=parts)
             else:
-                yield one
+                yield source
 
 
-def sources_of_call(action: str, given: Mapping[str, object] | None) -> Iterator[NamedSource]:
+def sources_of_call(action: str, args: Mapping[str, object] | None) -> Iterator[NamedSource]:
     """The sources that a call names in its arguments, or a command in its words."""
-    texts = [action] if given is None else [value for value in given.values() if isinstance(value, str)]
+    texts = [action] if args is None else [value for value in args.values() if isinstance(value, str)]
     for text in texts:
         # A long argument is a text that is written, not the name of what is read.
         if _STATEMENT.search(text):
-            yield from _tables_in(text)
-        elif len(text) <= LONGEST_NAMING_CHARS or given is None:
+            for match in _FROM.finditer(text):
+                if match["table"].casefold() not in _NO_TABLE:
+                    yield NamedSource(pointer=match["table"], source_type="table")
+        elif len(text) <= LONGEST_NAMING_CHARS or args is None:
             yield from _files_in(text[:LONGEST_NAMING_CHARS])
-    for name, value in (given or {}).items():
+    for name, value in (args or {}).items():
         if name.casefold() in _POINTERS and isinstance(value, str) and 2 < len(value) <= 80 and "\n" not in value:
             kind = "url" if _URL.match(value) else name.casefold().removesuffix("_name")
             if kind != "url" and not _FILE.search(value) and not _STATEMENT.search(value):
@@ -186,7 +188,7 @@ def sources_of_call(action: str, given: Mapping[str, object] | None) -> Iterator
 
 
 def is_query(action: str) -> bool:
-    """Whether an action is a statement in SQL."""
+    """True if an action is a statement in SQL."""
     return _QUERY.match(action) is not None
 
 
@@ -223,9 +225,3 @@ def _files_in(text: str) -> Iterator[NamedSource]:
             rest = rest.replace(match["file"], " ")
     for match in _FILE.finditer(rest):
         yield NamedSource(pointer=match["file"], source_type=match["ending"].casefold())
-
-
-def _tables_in(statement: str) -> Iterator[NamedSource]:
-    for match in _FROM.finditer(statement):
-        if match["table"].casefold() not in _NO_TABLE:
-            yield NamedSource(pointer=match["table"], source_type="table")

@@ -130,14 +130,14 @@ _FEWEST_WORDS_OF_A_CONCLUSION, _WORDS_BESIDE_A_QUESTION, _WORDS_OF_A_REPORT = 4,
 
 def sentences_in(text: str) -> Iterator[str]:
     """The sentences of a text, each on one line, without marks of lists."""
-    for said in _SENTENCE.findall(text):
-        sentence = one_line(said).lstrip("-*•# ").rstrip("* ")
+    for piece in _SENTENCE.findall(text):
+        sentence = one_line(piece).lstrip("-*•# ").rstrip("* ")
         if sentence:
             yield sentence
 
 
 def without_marks(text: str) -> str:
-    """What a person said, without signals between programs."""
+    """The words of a person, without signals between programs."""
     return _MARKS_OUT.sub("", text).strip()
 
 
@@ -146,90 +146,104 @@ def why_no_request(text: str, *, asked_back: bool, first: bool) -> str | None:  
 
     `asked_back` says that the agent's last words were a question; `first`, that nothing was asked for yet.
     """
-    said = text.strip()
-    if not said or _MARK.match(said):
+    words = text.strip()
+    if not words or _MARK.match(words):
         return "a signal, not words"
-    rest = _GREETING.match(said)
-    said = said[rest.end() :].strip() if rest else said
-    if not said:
+    greeting = _GREETING.match(words)
+    words = words[greeting.end() :].strip() if greeting else words
+    if not words:
         return "a greeting"
     if first:
         return None
-    if goes_on(said) and not corrects(said):
+    if goes_on(words) and not corrects(words):
         return "thanks, or consent to go on"
-    if _is_courtesy(said):
+    if _is_courtesy(words):
         return "courtesy"
-    opened = _OPENS.match(said)
-    left = said[opened.end() :].strip() if opened else said
-    agreed = _CONSENTS.match(left)
-    if not left or _CARRIES_ON.match(left) or (agreed and not _ASKS_MORE.search(left[agreed.end() :])):
+    opening = _OPENS.match(words)
+    rest = words[opening.end() :].strip() if opening else words
+    consent = _CONSENTS.match(rest)
+    if not rest or _CARRIES_ON.match(rest) or (consent and not _ASKS_MORE.search(rest[consent.end() :])):
         return "consent to what was proposed"
-    is_reply = _ONLY_TELLS.match(left) or not _is_sentence(left)
+    is_reply = _ONLY_TELLS.match(rest) or not _is_sentence(rest)
     # "Visa, please." answers a question as "Visa." does.
-    if _ORDERS.match(left) or _ASKS.search(_PLEASE_LAST.sub("", left) if asked_back and is_reply else left):
+    if _ORDERS.match(rest) or _ASKS.search(_PLEASE_LAST.sub("", rest) if asked_back and is_reply else rest):
         return None
-    return "an answer to the agent's question" if len(left.split()) == 1 or (asked_back and is_reply) else None
+    return "an answer to the agent's question" if len(rest.split()) == 1 or (asked_back and is_reply) else None
 
 
-def _is_courtesy(said: str) -> bool:
-    if len(said) > LONGEST_COURTESY_CHARS or "?" in said:
+def _is_courtesy(text: str) -> bool:
+    if len(text) > LONGEST_COURTESY_CHARS or "?" in text:
         return False
-    declined = _DECLINES.match(said)
-    if declined and (not said[declined.end() :].strip(" .!,") or _ENDS.search(said) or thanks(said[declined.end() :])):
+    refusal = _DECLINES.match(text)
+    if refusal and (not text[refusal.end() :].strip(" .!,") or _ENDS.search(text) or thanks(text[refusal.end() :])):
         return True
-    if len(said.split()) <= _MOST_WORDS_OF_THANKS and _THANKS.search(said):
+    if len(text.split()) <= _MOST_WORDS_OF_THANKS and _THANKS.search(text):
         return True
-    return (thanks(said) or _ENDS.search(said) is not None) and not _ASKS_MORE.search(said) and not _ADDS.search(said)
+    return (thanks(text) or _ENDS.search(text) is not None) and not _ASKS_MORE.search(text) and not _ADDS.search(text)
 
 
-def _is_sentence(said: str) -> bool:
-    """Whether words follow one another as in a sentence: not a bare name, number or list of values."""
-    words = re.findall(r"[^\W\d_]+(?:['’]\w+)?", said)
+def _is_sentence(text: str) -> bool:
+    """True if words follow one another as in a sentence: not a bare name, number or list of values."""
+    words = re.findall(r"[^\W\d_]+(?:['’]\w+)?", text)
     return sum(1 for word in words if word.islower()) >= 3
 
 
 def asks_back(text: str) -> bool:
-    """Whether the agent asks the user something."""
+    """True if the agent asks the user something."""
     return "?" in text or _ASKS_BACK.search(text) is not None or _CONFIRMS.search(text) is not None
 
 
-def why_no_answer(text: str, *, acted: bool) -> str | None:
-    """Why the last words of the agent conclude nothing; None for a conclusion. `acted` says that tools were called."""
+def why_no_answer(text: str, *, has_acted: bool) -> str | None:
+    """Why the last words of the agent conclude nothing; None for a conclusion. `has_acted` says that tools were
+    called.
+    """
     sentences = list(sentences_in(text))
     if _WELCOMES.match(text):
         return "courtesy"
-    told = [one for one in _until_list_of_questions(sentences) if not (one.endswith("?") or _PLEASANT.match(one))]
-    told = [one for one in told if not _ASKS_BACK.search(one)]
-    words = sum(len(one.split()) for one in told)
-    if _CONFIRMS.search(text) and (not acted or words < _WORDS_OF_A_REPORT or _PROPOSES.match(sentences[0])):
+    statements = [
+        sentence
+        for sentence in _until_list_of_questions(sentences)
+        if not (sentence.endswith("?") or _PLEASANT.match(sentence))
+    ]
+    statements = [sentence for sentence in statements if not _ASKS_BACK.search(sentence)]
+    words = sum(len(sentence.split()) for sentence in statements)
+    if _CONFIRMS.search(text) and (not has_acted or words < _WORDS_OF_A_REPORT or _PROPOSES.match(sentences[0])):
         return "a proposal that waits for consent"
-    if _ASKS_BACK.search(text) and words < (_WORDS_BESIDE_A_QUESTION if acted else _WORDS_OF_A_REPORT):
+    if _ASKS_BACK.search(text) and words < (_WORDS_BESIDE_A_QUESTION if has_acted else _WORDS_OF_A_REPORT):
         return "a question to the user"
-    if not any(len(one.split()) >= _FEWEST_WORDS_OF_A_CONCLUSION for one in told):
+    if not any(len(sentence.split()) >= _FEWEST_WORDS_OF_A_CONCLUSION for sentence in statements):
         return "no conclusion: courtesy, a promise or a question"
     return None
 
 
 def _until_list_of_questions(sentences: Sequence[str]) -> Iterator[str]:
-    """What comes before a list of what the user is to say."""
-    for one in sentences:
-        if one.endswith(":") and _ASKS_BACK.search(one):
+    """The sentences before a list of what the user is to say."""
+    for sentence in sentences:
+        if sentence.endswith(":") and _ASKS_BACK.search(sentence):
             return
-        yield one
+        yield sentence
 
 
 def conclusion_in(text: str) -> str:
     """The first sentence of an answer that says something; else its first."""
-    told = list(sentences_in(text))
-    for number, one in enumerate(told):
-        if len(one.split()) >= _FEWEST_WORDS_OF_A_WISH and not one.endswith("?") and not _PLEASANT.match(one):
+    sentences = list(sentences_in(text))
+    for number, sentence in enumerate(sentences):
+        if (
+            len(sentence.split()) >= _FEWEST_WORDS_OF_A_WISH
+            and not sentence.endswith("?")
+            and not _PLEASANT.match(sentence)
+        ):
             # What only opens a list says nothing without it.
-            return " ".join(told[number : number + _LIST_SHOWN]) if one.endswith(":") else one
-    return told[0] if told else text
+            return " ".join(sentences[number : number + _LIST_SHOWN]) if sentence.endswith(":") else sentence
+    return sentences[0] if sentences else text
 
 
 def wish_in(text: str) -> str:
     """The sentence of a request that asks; else the first that says something."""
-    told = [one for one in sentences_in(text) if len(one.split()) >= _FEWEST_WORDS_OF_A_WISH and not _HABIT.search(one)]
-    asks = (one for one in told if _ORDERS.match(one) or _ASKS.search(one))
-    return next(asks, told[0] if told else text)
+    candidates = [
+        sentence
+        for sentence in sentences_in(text)
+        if len(sentence.split()) >= _FEWEST_WORDS_OF_A_WISH and not _HABIT.search(sentence)
+    ]
+    asks = (sentence for sentence in candidates if _ORDERS.match(sentence) or _ASKS.search(sentence))
+    return next(asks, candidates[0] if candidates else text)

@@ -51,19 +51,21 @@ class Happened:
 Turn = Said | Done | Happened
 
 
-def turns_in(given: object) -> list[Turn]:
+def turns_in(conversation: object) -> list[Turn]:
     """The turns of messages, events or a transcript; calls that have no result yet are left out."""
-    told = _values(given)
-    if _is_list_of_turns(told):
-        return _turns_of_list(told)
-    return [turn for episode in episodes_of(told, "") for turn in turns_of(episode)]
+    values = _values(conversation)
+    if _is_list_of_turns(values):
+        talk, events = _conversation_of(values)
+        steps = [_step_turn(step) for step in talk.steps(only_answered=True)]
+        return list(_merge(talk.placed_messages(only_answered=True), steps, events))
+    return [turn for episode in episodes_of(values, "") for turn in turns_of(episode)]
 
 
-def day_of(given: object) -> date | None:
+def day_of(conversation: object) -> date | None:
     """The day of the first message that says when it was written; None where none does."""
-    for value in _values(given):
-        told = value.get("messages") if isinstance(value, Mapping) else None
-        for message in (value, *(told if isinstance(told, list) else ())):
+    for value in _values(conversation):
+        inner = value.get("messages") if isinstance(value, Mapping) else None
+        for message in (value, *(inner if isinstance(inner, list) else ())):
             moment = moment_of(message) if isinstance(message, Mapping) else None
             if moment is not None:
                 return day_at(moment)
@@ -74,84 +76,81 @@ def day_at(moment: float | None) -> date | None:
     return None if moment is None else datetime.fromtimestamp(moment, UTC).date()
 
 
-def episodes_of(given: object, namespace: str) -> list[Episode]:
+def episodes_of(conversation: object, namespace: str) -> list[Episode]:
     """The same as episodes, for whoever keeps sessions."""
-    told = _values(given)
-    if _is_list_of_turns(told):
-        episode = _conversation_of(told)[0].episode(namespace)
+    values = _values(conversation)
+    if _is_list_of_turns(values):
+        episode = _conversation_of(values)[0].episode(namespace)
         return [] if episode is None else [episode]
-    known = [reader for reader in TABLE if any(map(reader.takes or reader.knows, told))]
-    if not known:
-        strange = next(value for value in told if not messages.is_message(value) and not _is_event(value))
+    readers = [reader for reader in TABLE if any(map(reader.takes or reader.knows, values))]
+    if not readers:
+        strange = next(value for value in values if not messages.is_message(value) and not _is_event(value))
         raise InvalidInput(
             f"A conversation cannot be read: {str(strange)[:80]!r} is neither a chat message (role and content) nor an "
             f"event (type {', '.join(_EVENTS)} or event)."
         )
-    return list(known[0].episodes(told, namespace))
+    return list(readers[0].episodes(values, namespace))
 
 
-def _values(given: object) -> list[Any]:
-    values = [given] if isinstance(given, Mapping) else given
+def _values(value: object) -> list[Any]:
+    values = [value] if isinstance(value, Mapping) else value
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise InvalidInput(
-            f"A conversation is a list of messages or events, or a mapping that holds one, not {type(given).__name__}."
+            f"A conversation is a list of messages or events, or a mapping that holds one, not {type(value).__name__}."
         )
-    told = list(values)
-    if not told:
+    items = list(values)
+    if not items:
         raise InvalidInput("The conversation is empty: there is no message or event in it.")
-    return told
+    return items
 
 
-def _is_list_of_turns(told: Sequence[Any]) -> bool:
-    return all(messages.is_message(value) or _is_event(value) for value in told)
+def _is_list_of_turns(values: Sequence[Any]) -> bool:
+    return all(messages.is_message(value) or _is_event(value) for value in values)
 
 
 def turns_of(episode: Episode) -> Iterator[Turn]:
     """The turns of a session; where it is not known when something was said, its steps follow what was asked first."""
-    said = [message for message in episode.messages if message.get("role") in (USER, AGENT, "caller")]
-    if not any(message["role"] == USER for message in said):
-        said = [{"role": USER, "content": episode.task, "steps": 0}, *said]
+    utterances = [message for message in episode.messages if message.get("role") in (USER, AGENT, "caller")]
+    if not any(message["role"] == USER for message in utterances):
+        utterances = [{"role": USER, "content": episode.task, "steps": 0}, *utterances]
     answer = episode.metadata.get("answer")
-    if isinstance(answer, str) and answer and said[-1]["content"] != answer:
-        said.append({"role": AGENT, "content": answer, "steps": len(episode.steps)})
-    yield from _merge(said, [_step_turn(step) for step in episode.steps])
+    if isinstance(answer, str) and answer and utterances[-1]["content"] != answer:
+        utterances.append({"role": AGENT, "content": answer, "steps": len(episode.steps)})
+    yield from _merge(utterances, [_step_turn(step) for step in episode.steps])
 
 
-def _turns_of_list(told: Sequence[Any]) -> list[Turn]:
-    talk, happened = _conversation_of(told)
-    done = [_step_turn(step) for step in talk.steps(only_answered=True)]
-    return list(_merge(talk.placed_messages(only_answered=True), done, happened))
-
-
-def _conversation_of(told: Sequence[Any]) -> tuple[Conversation, list[tuple[int, Happened]]]:
-    """What was said and done, and what is told to have happened before each message."""
+def _conversation_of(values: Sequence[Any]) -> tuple[Conversation, list[tuple[int, Happened]]]:
+    """The conversation with what was said and done, and the events that are told before each message."""
     talk = Conversation()
-    happened: list[tuple[int, Happened]] = []
-    for value in told:
+    events: list[tuple[int, Happened]] = []
+    for value in values:
         if messages.is_message(value):
             messages.take(value, talk)
         elif value["type"] == "event":
-            happened.append((len(talk.messages), _event_turn(value)))
+            names = ("start_date", "end_date", "source_type")
+            start, end, source = (str(value[name]) if value.get(name) is not None else "" for name in names)
+            event = Happened(text=_text_of(value), start_date=start, end_date=end, source_type=source)
+            events.append((len(talk.messages), event))
         else:
             _EVENTS[value["type"]](value, talk)
-    return talk, happened
+    return talk, events
 
 
 def _merge(
-    said: Sequence[Mapping[str, Any]], done: Sequence[Done], happened: Sequence[tuple[int, Happened]] = ()
+    utterances: Sequence[Mapping[str, Any]], steps: Sequence[Done], events: Sequence[tuple[int, Happened]] = ()
 ) -> Iterator[Turn]:
-    taken = told = 0
-    for number, message in enumerate(said):
-        while told < len(happened) and happened[told][0] <= number:
-            yield happened[told][1]
-            told += 1
+    next_step = next_event = 0
+    for number, message in enumerate(utterances):
+        while next_event < len(events) and events[next_event][0] <= number:
+            yield events[next_event][1]
+            next_event += 1
         # Unless it says otherwise, everything was done between the first words and the next.
-        until = message.get("steps", 0 if number == 0 else len(done))
-        yield from done[taken:until]
-        taken = max(taken, until)
+        until = message.get("steps", 0 if number == 0 else len(steps))
+        yield from steps[next_step:until]
+        next_step = max(next_step, until)
         yield Said(role=AGENT if message["role"] == AGENT else USER, text=str(message["content"]))
-    yield from done[taken:]
-    yield from (event for _, event in happened[told:])
+    yield from steps[next_step:]
+    yield from (event for _, event in events[next_event:])
 
 
 def _step_turn(step: EpisodeStep) -> Done:
@@ -176,8 +175,8 @@ def _call(event: Mapping[str, Any], talk: Conversation) -> None:
 
 
 def _result(event: Mapping[str, Any], talk: Conversation) -> None:
-    failed = event.get("is_error") is True or event.get("ok") is False or event.get("status") in ("error", "failed")
-    talk.result(_text_of(event), event.get("call_id") or event.get("id"), ok=False if failed else None)
+    has_failed = event.get("is_error") is True or event.get("ok") is False or event.get("status") in ("error", "failed")
+    talk.result(_text_of(event), event.get("call_id") or event.get("id"), ok=False if has_failed else None)
 
 
 _EVENTS: Mapping[str, Callable[[Mapping[str, Any], Conversation], None]] = {
@@ -186,9 +185,3 @@ _EVENTS: Mapping[str, Callable[[Mapping[str, Any], Conversation], None]] = {
     "tool_call": _call,
     "tool_result": _result,
 }
-
-
-def _event_turn(event: Mapping[str, Any]) -> Happened:
-    names = ("start_date", "end_date", "source_type")
-    start, end, source = (str(event[name]) if event.get(name) is not None else "" for name in names)
-    return Happened(text=_text_of(event), start_date=start, end_date=end, source_type=source)

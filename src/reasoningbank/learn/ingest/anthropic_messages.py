@@ -13,7 +13,7 @@ from reasoningbank.learn.ingest.text import plain
 
 
 def is_message(value: object) -> bool:
-    """Whether a tool is called or answers in it: without one it is a chat message like any other."""
+    """True if a tool is called or answers in it: without one it is a chat message like any other."""
     content = (
         value.get("content") if isinstance(value, Mapping) and value.get("role") in ("user", "assistant") else None
     )
@@ -26,10 +26,10 @@ def take(message: Any, talk: Conversation) -> None:
         if use is not None:
             talk.call(use.get("name"), use.get("input"), use.get("id") or use.get("toolUseId"))
         elif outcome is not None:
-            failed = outcome.get("is_error") is True or outcome.get("status") == "error"
-            told = outcome.get("content")
-            text = plain(told) or ("" if told is None or isinstance(told, list) else str(told))
-            talk.result(text, outcome.get("tool_use_id") or outcome.get("toolUseId"), ok=False if failed else None)
+            has_failed = outcome.get("is_error") is True or outcome.get("status") == "error"
+            content = outcome.get("content")
+            text = plain(content) or ("" if content is None or isinstance(content, list) else str(content))
+            talk.result(text, outcome.get("tool_use_id") or outcome.get("toolUseId"), ok=False if has_failed else None)
         else:
             talk.say(message["role"], plain([block]))
 

@@ -28,8 +28,7 @@ from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 AGENT = "claude-code"
 _QUIET_TOOLS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite")
-"""What these return is text that was asked for; an error in it is not theirs."""
-_INTERRUPTED = "[Request interrupted"
+"""Tools that return text that was asked for; an error in it is not theirs."""
 _PASSED_OVER = ("isSidechain", "isMeta", "isCompactSummary", "isVirtual", "isVisibleInTranscriptOnly", "wakeupSource")
 _BY_PERSONS = {
     "promptSource": ("typed", "queued", "suggestion_accepted", "sdk"),
@@ -69,13 +68,13 @@ def sessions_in(records: Iterable[Mapping[str, Any]], namespace: str) -> Iterato
 def tasks_in(records: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
     """The turns of a session, cut where the user asks for something new."""
     tasks: list[list[Mapping[str, Any]]] = []
-    seen: set[str] = set()
+    ids: set[str] = set()
     for record in records:
         own_id = record.get("uuid")
-        if not is_turn(record) or (isinstance(own_id, str) and own_id in seen):
+        if not is_turn(record) or (isinstance(own_id, str) and own_id in ids):
             continue
         if isinstance(own_id, str):
-            seen.add(own_id)
+            ids.add(own_id)
         prompt = prompt_of(record)
         if not tasks or (prompt and not goes_on(prompt)):
             tasks.append([])
@@ -91,15 +90,15 @@ def is_turn(record: Mapping[str, Any]) -> bool:
 
 
 def is_by_program(record: Mapping[str, Any]) -> bool:
-    """Whether a record of the user was made by the program around the agent: a task that ended, a timer, a peer."""
+    """True if a record of the user was made by the program around the agent: a task that ended, a timer, a peer."""
     origin = record.get("origin")
     kind = origin.get("kind") if isinstance(origin, Mapping) else None
-    told = ((record.get(mark), persons) for mark, persons in _BY_PERSONS.items())
-    return kind not in (None, "human") or any(value is not None and value not in persons for value, persons in told)
+    marks = ((record.get(mark), persons) for mark, persons in _BY_PERSONS.items())
+    return kind not in (None, "human") or any(value is not None and value not in persons for value, persons in marks)
 
 
 def prompt_of(turn: Mapping[str, Any]) -> str:
-    """What the user said in person, or nothing."""
+    """The words that the user wrote in person; "" where there are none."""
     if turn.get("type") != "user" or not isinstance(turn.get("message"), Mapping) or is_by_program(turn):
         return ""
     return own_words_out(plain(turn["message"].get("content")))
@@ -107,18 +106,18 @@ def prompt_of(turn: Mapping[str, Any]) -> str:
 
 def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str) -> Episode | None:
     """One task; None when nobody asks for anything in it."""
-    said: list[dict[str, str]] = []
+    messages: list[dict[str, str]] = []
     calls: dict[str, tuple[str, str, dict[str, str]]] = {}
     results: dict[str, tuple[str, bool | None]] = {}
     first: Mapping[str, Any] | None = None
-    interrupted = calls_then = 0
+    interruptions = calls_then = 0
     for turn in turns:
         content = turn["message"].get("content")
         message = "" if is_by_program(turn) else plain(content)
-        interrupted += turn["type"] == "user" and injected_out(message).startswith(_INTERRUPTED)
+        interruptions += turn["type"] == "user" and injected_out(message).startswith("[Request interrupted")
         text = words_of(turn["type"], message)
         if text:
-            said.append({"role": turn["type"], "content": text})
+            messages.append({"role": turn["type"], "content": text})
             if turn["type"] == "user":
                 first, calls_then = first or turn, len(calls)
         for block in content if isinstance(content, list) else ():
@@ -130,11 +129,11 @@ def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str)
         namespace=namespace,
         steps=tuple(_steps(calls, results)),
         agent=AGENT,
-        messages=tuple(said),
+        messages=tuple(messages),
         metadata={
             "session": session,
             "calls_since_words": len(calls) - calls_then,
-            **({"interrupted": interrupted} if interrupted else {}),
+            **({"interrupted": interruptions} if interruptions else {}),
         },
         # Of the prompt, not of the session: a session that is resumed under another name begins with the same records.
         source=f"{AGENT}:{first.get('uuid') or digest_of(session, prompt_of(first))}",

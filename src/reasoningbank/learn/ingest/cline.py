@@ -34,9 +34,9 @@ def is_record(value: object) -> bool:
 def messages_of(text: str) -> list[dict[str, Any]]:
     """The messages of a session's file, each with the name of the session."""
     whole = parse_json(text)
-    told = whole.get("messages") if isinstance(whole, Mapping) else None
+    messages = whole.get("messages") if isinstance(whole, Mapping) else None
     session = str(whole.get("sessionId", "")) if isinstance(whole, Mapping) else ""
-    return [{**message, "sessionId": session} for message in told or () if is_record(message)]
+    return [{**message, "sessionId": session} for message in messages or () if is_record(message)]
 
 
 def sessions_in(records: Iterable[Mapping[str, Any]], namespace: str) -> Iterator[Episode]:
@@ -52,15 +52,15 @@ def tasks_in(records: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any
 
 
 def prompt_of(record: Mapping[str, Any]) -> str:
-    """What the user said in person, or nothing."""
+    """The words that the user wrote in person; "" where there are none."""
     about = record.get("metadata")
     if record.get("role") != "user" or not is_record(record):
         return ""
     if isinstance(about, Mapping) and about.get("displayRole") == "system":
         return ""
     text = plain([block for block in record["content"] if isinstance(block, Mapping) and block.get("type") == "text"])
-    asked = _ASKED.search(text)
-    return own_words_out(asked[2] if asked else text)
+    match = _ASKED.search(text)
+    return own_words_out(match[2] if match else text)
 
 
 def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str) -> Episode | None:
@@ -85,22 +85,22 @@ def _tell_block(telling: Telling, block: Mapping[str, Any], tools: dict[str, str
     if block.get("type") == "tool_use":
         call, tool = str(block.get("id")), str(block.get("name") or "tool")
         tools[call] = tool
-        for number, given in enumerate(calls_in(block.get("input"))):
-            telling.tool_is_called(f"{call}#{number}", tool, given)
+        for number, arguments in enumerate(calls_in(block.get("input"))):
+            telling.tool_is_called(f"{call}#{number}", tool, arguments)
     elif block.get("type") == "tool_result":
         call = str(block.get("tool_use_id"))
-        for number, told in enumerate(_results(block.get("content"))):
-            text, ok = result_of(told)
+        for number, result in enumerate(_results(block.get("content"))):
+            text, ok = result_of(result)
             if ok is None and tools.get(call) in _QUIET_TOOLS:
                 ok = True
             telling.tool_returns(f"{call}#{number}", text, ok=False if block.get("is_error") else ok)
 
 
-def calls_in(given: object) -> list[object]:
-    """What a tool is asked to do, once for each command."""
-    commands = given.get("commands") if isinstance(given, Mapping) else None
+def calls_in(arguments: object) -> list[object]:
+    """The inputs of a tool call, one for each command."""
+    commands = arguments.get("commands") if isinstance(arguments, Mapping) else None
     if not isinstance(commands, list) or not commands:
-        return [given]
+        return [arguments]
     return [{"command": _command_text(command)} for command in commands]
 
 
@@ -114,18 +114,18 @@ def _command_text(command: object) -> str:
 
 
 def _results(content: object) -> list[object]:
-    told = parse_json(content) if isinstance(content, str) and content.startswith("[") else content
-    return told if isinstance(told, list) else [content]
+    parts = parse_json(content) if isinstance(content, str) and content.startswith("[") else content
+    return parts if isinstance(parts, list) else [content]
 
 
-def result_of(told: object) -> tuple[str, bool | None]:
+def result_of(result: object) -> tuple[str, bool | None]:
     """The text of a result, and whether it says that all went well."""
-    if not isinstance(told, Mapping):
-        return str(told or ""), None
-    said = told.get("result") or told.get("text") or told.get("error") or ""
-    text, code = shell_report(said if isinstance(said, str) else plain(said))
-    if isinstance(told.get("success"), bool):
-        return text, told["success"]
+    if not isinstance(result, Mapping):
+        return str(result or ""), None
+    output = result.get("result") or result.get("text") or result.get("error") or ""
+    text, code = shell_report(output if isinstance(output, str) else plain(output))
+    if isinstance(result.get("success"), bool):
+        return text, result["success"]
     return text, None if code is None else code == 0
 
 

@@ -1,7 +1,7 @@
 """Collects what was said and done in a conversation, in its order, as the messages and steps of an episode.
 
-Knows which result belongs to which call: by id, as far as an id names one call; by position where ids repeat, are
-missing or agree with nothing. A result without a call is no step. The task is the user's first request: not a greeting,
+A result belongs to a call by id, as far as an id names one call; by position where ids repeat, are missing or agree
+with nothing. A result without a call is no step. The task is the user's first request: not a greeting,
 nor what a program put into the user's mouth.
 """
 
@@ -71,7 +71,7 @@ class Conversation:
     # ------------------------------------------------------------ as it is read
 
     def say(self, role: str, text: str) -> None:
-        """What the user or the agent said; words of others are passed over."""
+        """Takes words of the user or the agent; words of others are passed over."""
         words = words_of(role, text)
         if words and role in ("user", "assistant"):
             self.messages.append({"role": role, "content": words})
@@ -83,15 +83,15 @@ class Conversation:
         self.act(action_of(name, arguments), tool=name, call_id=call_id)
 
     def act(self, action: str, *, tool: str, call_id: object = None) -> None:
-        """Something that the agent did, in its own words."""
+        """Takes something that the agent did, in its own words."""
         if not self._rounds or self._rounds[-1].results:
             self._rounds.append(_Round())
-        made = _Call(tool=tool, action=action, call_id=_name(call_id), own=is_own(tool, action))
-        self._rounds[-1].calls.append(made)
+        call = _Call(tool=tool, action=action, call_id=_name(call_id), own=is_own(tool, action))
+        self._rounds[-1].calls.append(call)
         self._calls_made += 1
 
     def result(self, text: str, call_id: object = None, *, ok: bool | None = None) -> None:
-        """What came of a call."""
+        """Takes the result of a call."""
         if self._rounds:
             self._rounds[-1].results.append(_Result(text=injected_out(text), call_id=_name(call_id), ok=ok))
 
@@ -103,19 +103,19 @@ class Conversation:
 
     @property
     def awaits_result(self) -> bool:
-        """Whether the last thing that was done has no result yet."""
+        """True if the last thing that was done has no result yet."""
         return bool(self._rounds) and len(self._rounds[-1].results) < len(self._rounds[-1].calls)
 
     @property
     def task(self) -> str:
-        asked = [entry["content"] for entry in self.messages if entry["role"] == "user"]
-        if len(asked) > 1 and _INSTRUCTS.match(asked[0]) and self.messages[1]["role"] == "user":
+        requests = [entry["content"] for entry in self.messages if entry["role"] == "user"]
+        if len(requests) > 1 and _INSTRUCTS.match(requests[0]) and self.messages[1]["role"] == "user":
             # A system prompt in the user's name, with what the user wants after it.
-            asked = asked[1:]
-        first = next((text for text in asked if not _GREETING.fullmatch(text)), asked[0] if asked else "")
-        framed = _FRAMED.search(first)
-        if framed:
-            return (framed[2] or framed[3]).strip()
+            requests = requests[1:]
+        first = next((text for text in requests if not _GREETING.fullmatch(text)), requests[0] if requests else "")
+        frame = _FRAMED.search(first)
+        if frame:
+            return (frame[2] or frame[3]).strip()
         # Examples come before the question that is meant.
         last = _ASKED_LAST.match(first) if _EXAMPLES_FOLLOW.search(first) else None
         return last[1].strip() if last else first
@@ -133,53 +133,55 @@ class Conversation:
         for number in range(len(self._rounds)):
             self._pair(number)
         times: Counter[str] = Counter()
-        made: list[EpisodeStep] = []
+        steps: list[EpisodeStep] = []
         for number, call in enumerate(call for round_ in self._rounds for call in round_.calls):
             name = call.call_id or digest_of(str(number), call.action)
             times[name] += 1
             if call.own or (only_answered and call.result is None):
                 continue
-            named = name if times[name] == 1 else f"{name}#{times[name]}"
-            metadata = {"tool": call.tool, "call": named}
-            made.append(EpisodeStep(action=call.action, result=call.result or "", ok=call.ok, metadata=metadata))
-        return made
+            unique_name = name if times[name] == 1 else f"{name}#{times[name]}"
+            metadata = {"tool": call.tool, "call": unique_name}
+            steps.append(EpisodeStep(action=call.action, result=call.result or "", ok=call.ok, metadata=metadata))
+        return steps
 
     def placed_messages(self, *, only_answered: bool = False) -> list[dict[str, Any]]:
-        """What was said, each with the number of `steps` that were taken before it."""
+        """The messages, each with the number of `steps` that were taken before it."""
         before = [0]
         for call in (call for round_ in self._rounds for call in round_.calls):
             before.append(before[-1] + (not call.own and not (only_answered and call.result is None)))
-        return [{**said, "steps": before[at]} for said, at in zip(self.messages, self._calls_before, strict=True)]
+        return [{**message, "steps": before[at]} for message, at in zip(self.messages, self._calls_before, strict=True)]
 
-    def episode(self, namespace: str, *, task: str = "", **told: Any) -> Episode | None:
-        """None when nobody asks for anything."""
-        asked = task or self.task
-        if not asked:
+    def episode(self, namespace: str, *, task: str = "", **fields: Any) -> Episode | None:
+        """The conversation as an episode; None when nobody asks for anything."""
+        request = task or self.task
+        if not request:
             return None
-        metadata = {**told.pop("metadata", {}), **({"answer": self.answer} if self.answer else {})}
+        metadata = {**fields.pop("metadata", {}), **({"answer": self.answer} if self.answer else {})}
         return Episode(
-            task=asked,
+            task=request,
             namespace=namespace,
             steps=tuple(self.steps()),
             messages=tuple(self.placed_messages()),
             metadata=metadata,
-            **told,
+            **fields,
         )
 
     # ------------------------------------------------------------ which result is whose
 
     def _pair(self, number: int) -> None:
-        """By id in its own round, by id in an earlier one, by position in its own, by position in an earlier one."""
+        """Gives the results of a round to calls: by id in its own round, by id in an earlier one, by position in its
+        own, by position in an earlier one.
+        """
         here = self._rounds[number]
         waiting, here.results = list(here.results), []
         for calls in (here.calls, list(self._unanswered_before(number))):
             waiting = [result for result in waiting if not _answer_by_id(calls, result)]
-        unnamed = [call for call in here.calls if call.result is None]
+        open_calls = [call for call in here.calls if call.result is None]
         # As many strangers as are awaited are those; of fewer nobody knows which.
-        if len(waiting) == len(unnamed) or not all(result.call_id for result in waiting):
-            waiting = [result for result in waiting if not _answer_next(unnamed, result)]
+        if len(waiting) == len(open_calls) or not all(result.call_id for result in waiting):
+            waiting = [result for result in waiting if not _answer_next(open_calls, result)]
         else:
-            nameless = [call for call in unnamed if not call.call_id]
+            nameless = [call for call in open_calls if not call.call_id]
             waiting = [result for result in waiting if not _answer_next(nameless, result)]
         for result in waiting:
             if not result.call_id:

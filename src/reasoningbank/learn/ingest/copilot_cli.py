@@ -35,9 +35,9 @@ def is_record(value: object) -> bool:
 
 
 def sessions_in(records: Iterable[Mapping[str, Any]], namespace: str) -> Iterator[Episode]:
-    told = [record for record in records if is_record(record)]
-    session = next((str(record["data"].get("sessionId", "")) for record in told if record["type"] == START), "")
-    for task in tasks_in(told):
+    records = [record for record in records if is_record(record)]
+    session = next((str(record["data"].get("sessionId", "")) for record in records if record["type"] == START), "")
+    for task in tasks_in(records):
         episode = episode_of(session, task, namespace)
         if episode is not None:
             yield episode
@@ -49,7 +49,7 @@ def tasks_in(records: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any
 
 
 def prompt_of(record: Mapping[str, Any]) -> str:
-    """What the user said in person, or nothing."""
+    """The words that the user wrote in person; "" where there are none."""
     # One that a program put there, such as a skill, says where it comes from.
     if record.get("type") != ASKED or not is_record(record) or record["data"].get("source", "user") != "user":
         return ""
@@ -86,8 +86,8 @@ def _tell_result(telling: Telling, call: str, tool: str, data: Mapping[str, Any]
         telling.tool_returns(call, str(error.get("message", "")), ok=False)
         return
     # What hooks added to the result stands in `content` only.
-    told = (result.get("detailedContent") or result.get("content")) if isinstance(result, Mapping) else ""
-    output, code = shell_report(told if isinstance(told, str) else plain(told))
+    content = (result.get("detailedContent") or result.get("content")) if isinstance(result, Mapping) else ""
+    output, code = shell_report(content if isinstance(content, str) else plain(content))
     if isinstance(shell, Mapping) and isinstance(shell.get("exitCode"), int):
         code = shell["exitCode"]
     quiet = True if tool in _QUIET_TOOLS else None

@@ -40,35 +40,35 @@ def tasks_in(records: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any
 
 
 def prompt_of(record: Mapping[str, Any]) -> str:
-    """What the user said in person, or nothing."""
+    """The words that the user wrote in person; "" where there are none."""
     if record.get("role") != "user" or not is_record(record):
         return ""
     text = plain(record["message"]["content"])
-    asked = _ASKED.search(text)
-    return own_words_out(asked[1] if asked else text)
+    match = _ASKED.search(text)
+    return own_words_out(match[1] if match else text)
 
 
 def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str) -> Episode | None:
     """One task; None when nobody asks for anything in it."""
-    said: list[dict[str, str]] = []
+    messages: list[dict[str, str]] = []
     calls: list[tuple[str, str]] = []
     results: dict[int, tuple[str, bool | None]] = {}
-    unanswered: deque[int] = deque()
+    pending: deque[int] = deque()
     calls_then = 0
     for turn in turns:
         text = prompt_of(turn) if turn["role"] == "user" else injected_out(plain(turn["message"]["content"]))
         if text:
-            said.append({"role": str(turn["role"]), "content": text})
+            messages.append({"role": str(turn["role"]), "content": text})
             calls_then = len(calls) if turn["role"] == "user" else calls_then
         for block in _blocks(turn):
             if block.get("type") == "tool_use":
-                unanswered.append(len(calls))
+                pending.append(len(calls))
                 tool = str(block.get("name") or "tool")
                 calls.append((tool, action_of(tool, block.get("input"))))
-            elif block.get("type") == "tool_result" and unanswered:
+            elif block.get("type") == "tool_result" and pending:
                 ok = False if block.get("is_error") else None
-                results[unanswered.popleft()] = (injected_out(plain(block.get("content"))), ok)
-    task = next((entry["content"] for entry in said if entry["role"] == "user"), "")
+                results[pending.popleft()] = (injected_out(plain(block.get("content"))), ok)
+    task = next((entry["content"] for entry in messages if entry["role"] == "user"), "")
     if not task:
         return None
     return Episode(
@@ -76,7 +76,7 @@ def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str)
         namespace=namespace,
         steps=tuple(_steps(calls, results)),
         agent=AGENT,
-        messages=tuple(said),
+        messages=tuple(messages),
         metadata={"session": session, "calls_since_words": len(calls) - calls_then},
         source=f"{AGENT}:{session}#{digest_of(task)}",
     )

@@ -18,7 +18,7 @@ SUFFIXES = frozenset({".jsonl", ".ndjson", ".json", ".traj", ".txt", ".md", ".lo
 DEEPEST = 5
 _LINES_TRIED = 50
 _MOST_PARTS = 200_000
-"""Of one level of a document; what is wider is no transcript."""
+"""Most parts of one level of a document; what is wider is no transcript."""
 
 
 def files_in(path: Path) -> list[Path]:
@@ -27,10 +27,10 @@ def files_in(path: Path) -> list[Path]:
         raise ImportRejected(f"{path} does not exist. Name a transcript, or a folder of them.")
     if path.is_file():
         return [path]
-    found = sorted(file for file in path.rglob("*") if file.is_file() and file.suffix.lower() in SUFFIXES)
-    if not found:
+    files = sorted(file for file in path.rglob("*") if file.is_file() and file.suffix.lower() in SUFFIXES)
+    if not files:
         raise ImportRejected(f"{path} holds no transcripts: no file in it ends in {', '.join(sorted(SUFFIXES))}.")
-    return found
+    return files
 
 
 def values_in(path: Path) -> Iterable[Any]:
@@ -75,9 +75,9 @@ def parts_known(value: object, knows: Callable[[object], bool]) -> list[Any]:
     """The outermost parts of a value that are known, in order; all of one level."""
     level: list[object] = [value]
     for _ in range(DEEPEST):
-        known = [part for part in level if knows(part)]
-        if known or not level:
-            return known
+        parts = [part for part in level if knows(part)]
+        if parts or not level:
+            return parts
         level = list(islice(chain.from_iterable(map(_inner, level)), _MOST_PARTS))
     return []
 

@@ -34,9 +34,9 @@ def _is_turn(value: object) -> bool:
 
 
 def sessions_in(records: Iterable[Mapping[str, Any]], namespace: str) -> Iterator[Episode]:
-    told = list(records)
-    session = next((str(record["sessionId"]) for record in told if "projectHash" in record), "")
-    for task in tasks_in(told):
+    records = list(records)
+    session = next((str(record["sessionId"]) for record in records if "projectHash" in record), "")
+    for task in tasks_in(records):
         episode = episode_of(session, task, namespace)
         if episode is not None:
             yield episode
@@ -50,7 +50,7 @@ def tasks_in(records: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any
 
 
 def prompt_of(record: Mapping[str, Any]) -> str:
-    """What the user said in person, or nothing."""
+    """The words that the user wrote in person; "" where there are none."""
     if record.get("type") != "user":
         return ""
     return own_words_out(plain(record.get("content")))
@@ -74,12 +74,12 @@ def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str)
 def _tell_call(telling: Telling, call: Mapping[str, Any]) -> None:
     identity, tool = str(call.get("id")), str(call.get("name") or "tool")
     telling.tool_is_called(identity, tool, call.get("args"))
-    text, failed = response_of(call.get("result"))
+    text, is_error = response_of(call.get("result"))
     if call.get("status") == _CANCELLED:
         telling.user_interrupts()
     output, code = shell_report(text)
     quiet = True if tool in _QUIET_TOOLS else None
-    ok = False if failed or call.get("status") in ("error", _CANCELLED) else (quiet if code is None else code == 0)
+    ok = False if is_error or call.get("status") in ("error", _CANCELLED) else (quiet if code is None else code == 0)
     if call.get("status") or text:
         telling.tool_returns(identity, output, ok=ok)
 
@@ -90,9 +90,9 @@ def response_of(parts: object) -> tuple[str, bool]:
         inner = part.get("functionResponse") if isinstance(part, Mapping) else None
         response = inner.get("response") if isinstance(inner, Mapping) else None
         if isinstance(response, Mapping):
-            failed = "error" in response
-            told = response.get("error" if failed else "output")
-            return told if isinstance(told, str) else plain(told), failed
+            is_error = "error" in response
+            content = response.get("error" if is_error else "output")
+            return content if isinstance(content, str) else plain(content), is_error
     return "", False
 
 

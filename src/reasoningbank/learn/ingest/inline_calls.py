@@ -55,14 +55,14 @@ class InlineCall:
 
 
 def take_agents_words(text: str, talk: Conversation) -> None:
-    """What the agent says, and what it does in saying so."""
+    """Takes what the agent says, and the calls that it makes in saying so."""
     talk.say("assistant", text)
     for call in calls_in(text):
         talk.act(call.action, tool=call.tool)
 
 
 def take_user_words(text: str, talk: Conversation) -> None:
-    """What the user says, unless it is what came of the agent's call."""
+    """Takes what the user says, unless it is the result of the agent's call: then that."""
     if is_reply(text, talk):
         talk.result(_LABEL.sub("", text), ok=said_ok(text))
     else:
@@ -76,58 +76,58 @@ def is_reply(text: str, talk: Conversation) -> bool:
 
 
 def said_ok(text: str) -> bool | None:
-    """Whether a command's report says how it ended."""
+    """True or False where a command's report says how it ended; None where it does not."""
     code = _EXIT_CODE.search(text[:_REPORT_CHARS]) or _EXIT_CODE.search(text[-_REPORT_CHARS:])
     return None if code is None else int(code[1] or code[2]) == 0
 
 
 def calls_in(text: str) -> list[InlineCall]:
-    """In the order in which they stand, all of the first form that there is."""
-    for form in (_tagged, _functions, _executed, _acted, _bare, _shell_blocks):
-        found = list(form(text))
-        if found:
-            return found
+    """Calls in the order in which they stand, all of the first form that there is."""
+    for form in (_tag_calls, _function_calls, _execute_calls, _react_calls, _bare_calls, _shell_blocks):
+        calls = list(form(text))
+        if calls:
+            return calls
     return []
 
 
-def _tagged(text: str) -> Iterator[InlineCall]:
+def _tag_calls(text: str) -> Iterator[InlineCall]:
     for match in _TAGGED.finditer(text):
         call = _json_call(match[2])
         if call is not None:
             yield call
 
 
-def _functions(text: str) -> Iterator[InlineCall]:
+def _function_calls(text: str) -> Iterator[InlineCall]:
     for match in _FUNCTION.finditer(text):
-        given: object = dict(_PARAMETER.findall(match[2])) or match[2].strip()
-        yield InlineCall(tool=match[1], action=action_of(match[1], given))
+        arguments: object = dict(_PARAMETER.findall(match[2])) or match[2].strip()
+        yield InlineCall(tool=match[1], action=action_of(match[1], arguments))
 
 
-def _executed(text: str) -> Iterator[InlineCall]:
+def _execute_calls(text: str) -> Iterator[InlineCall]:
     for match in _EXECUTE.finditer(text):
         yield InlineCall(tool=match[1], action=match[2])
 
 
-def _acted(text: str) -> Iterator[InlineCall]:
+def _react_calls(text: str) -> Iterator[InlineCall]:
     """ReAct's actions, each with its input where that stands apart."""
     inputs = _INPUT.findall(text)
     actions = [match for match in _ACTION.findall(text) if match.strip()]
     for number, raw in enumerate(actions):
         action = _without_fence(raw)
         if len(inputs) == len(actions):
-            given = _without_fence(inputs[number])
-            yield InlineCall(tool=action, action=action_of(action, given))
+            arguments = _without_fence(inputs[number])
+            yield InlineCall(tool=action, action=action_of(action, arguments))
         else:
             yield _json_call(action) or action_as_written(action)
 
 
 def action_as_written(action: str) -> InlineCall:
     """`Search[a river]` is a call of `Search`; anything else is done by nobody in particular."""
-    named = _BRACKETED.fullmatch(action)
-    return InlineCall(tool=named[1] if named else "act", action=action)
+    match = _BRACKETED.fullmatch(action)
+    return InlineCall(tool=match[1] if match else "act", action=action)
 
 
-def _bare(text: str) -> Iterator[InlineCall]:
+def _bare_calls(text: str) -> Iterator[InlineCall]:
     """A text that is nothing but a call."""
     inner = _without_fence(text)
     value = parse_json(inner) if inner[:1] == "{" else None
@@ -150,10 +150,10 @@ def _json_call(text: str) -> InlineCall | None:
     name = next((value[key] for key in ("name", "tool", "action", "function") if isinstance(value.get(key), str)), None)
     if not name:
         return None
-    given: object = next((value[key] for key in _GIVEN if key in value), {})
-    return InlineCall(tool=name, action=action_of(name, given))
+    arguments: object = next((value[key] for key in _GIVEN if key in value), {})
+    return InlineCall(tool=name, action=action_of(name, arguments))
 
 
 def _without_fence(text: str) -> str:
-    fenced = _FENCE.match(text.strip())
-    return (fenced[1] if fenced else text).strip()
+    match = _FENCE.match(text.strip())
+    return (match[1] if match else text).strip()

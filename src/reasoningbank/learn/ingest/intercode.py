@@ -32,10 +32,10 @@ def intercode_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
 
 
 def _turns(history: Mapping[str, Any]) -> Iterator[EpisodeStep]:
-    actions, seen = history["actions"], history.get("observations")
+    actions, observations = history["actions"], history.get("observations")
     valid = history.get("valid_action")
     for number, action in enumerate(actions):
-        result = seen[number] if isinstance(seen, list) and number < len(seen) else ""
+        result = observations[number] if isinstance(observations, list) and number < len(observations) else ""
         ok = valid[number] if isinstance(valid, list) and number < len(valid) else None
         yield EpisodeStep(
             action=str(action),

@@ -27,8 +27,8 @@ def take(value: object, talk: Conversation) -> None:
     if fields.get("example") is True:
         return
     if role == "tool":
-        failed = fields.get("status") == "error"
-        talk.result(text, fields.get("tool_call_id"), ok=False if failed else None)
+        has_failed = fields.get("status") == "error"
+        talk.result(text, fields.get("tool_call_id"), ok=False if has_failed else None)
     elif role == "user":
         inline_calls.take_user_words(text, talk)
     elif role == "assistant":

@@ -55,7 +55,10 @@ def episode_of(
     task: str = "",
     metadata: Mapping[str, Any] = MappingProxyType({}),
 ) -> Episode | None:
-    """None when nobody asks for anything; `about` is what lies around the messages: ids, rewards, the answer."""
+    """The episode of a list of messages; None when nobody asks for anything.
+
+    `about` is what lies around the messages: ids, rewards, the answer.
+    """
     talk = conversation_of(messages)
     answer = next((about[name] for name in _ANSWERS if isinstance(about.get(name), str)), "")
     if answer:
@@ -119,21 +122,21 @@ def session_in(value: object) -> _Session | None:
     for first, second in _PARTS:
         if second in lists and first in value:
             opening = value[first]
-            asked = [{"role": "user", "content": opening}] if isinstance(opening, str) else lists.get(first, [])
-            return _Session(messages=tuple(chain(asked, lists[second])), about=value)
+            request = [{"role": "user", "content": opening}] if isinstance(opening, str) else lists.get(first, [])
+            return _Session(messages=tuple(chain(request, lists[second])), about=value)
     longest = max(lists.values(), key=len, default=None)
     return None if longest is None else _Session(messages=tuple(longest), about=value)
 
 
 def _begins(session: _Session) -> bool:
-    """Whether somebody asks for something in it; else it goes on with what was asked before."""
+    """True if somebody asks for something in it; else it goes on with what was asked before."""
     return any(role in ("user", "system") for role, _ in map(_outline, session.messages))
 
 
 def _grows(before: _Session, after: _Session) -> bool:
-    """Whether a chat is how another begins."""
+    """True if a chat is the beginning of another."""
     return len(after.messages) >= len(before.messages) and all(
-        _outline(known) == _outline(told) for known, told in zip(before.messages, after.messages, strict=False)
+        _outline(old) == _outline(new) for old, new in zip(before.messages, after.messages, strict=False)
     )
 
 
@@ -141,13 +144,10 @@ def _outline(message: object) -> tuple[str, str]:
     """Who, and what: the same for a message that is sent again with other details."""
     talk = Conversation()
     take(message, talk)
-    said = talk.messages[0] if talk.messages else {"role": "", "content": ""}
-    done = " ".join(step.action for step in talk.steps())
-    return said["role"] or ("assistant" if done else _role(message)), f"{said['content']}\n{done}"
-
-
-def _role(message: object) -> str:
-    return str(message.get("role") or message.get("type") or "") if isinstance(message, Mapping) else plain(message)
+    first = talk.messages[0] if talk.messages else {"role": "", "content": ""}
+    actions = " ".join(step.action for step in talk.steps())
+    role = str(message.get("role") or message.get("type") or "") if isinstance(message, Mapping) else plain(message)
+    return first["role"] or ("assistant" if actions else role), f"{first['content']}\n{actions}"
 
 
 def _holds(is_own: Callable[[object], bool], value: object) -> bool:

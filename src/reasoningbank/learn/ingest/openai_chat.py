@@ -43,13 +43,13 @@ def _unwrap(value: object) -> Mapping[str, Any]:
 
 def _take_reply(message: Mapping[str, Any], talk: Conversation) -> None:
     calls = message.get("tool_calls")
-    made = [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
+    tool_calls = [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
     text = plain(message.get("content"))
-    if made or isinstance(message.get("function_call"), Mapping):
+    if tool_calls or isinstance(message.get("function_call"), Mapping):
         talk.say("assistant", text)
     else:
         inline_calls.take_agents_words(text, talk)
-    for call in made:
+    for call in tool_calls:
         inner = call.get("function")
         function = inner if isinstance(inner, Mapping) else call
         talk.call(function.get("name"), function.get("arguments"), call.get("id"))
@@ -59,15 +59,15 @@ def _take_reply(message: Mapping[str, Any], talk: Conversation) -> None:
 
 
 def _take_result(message: Mapping[str, Any], talk: Conversation) -> None:
-    several = message.get("tool_messages")
-    if isinstance(several, list):
-        for one in several:
-            if isinstance(one, Mapping):
-                _take_result(one, talk)
+    results = message.get("tool_messages")
+    if isinstance(results, list):
+        for result in results:
+            if isinstance(result, Mapping):
+                _take_result(result, talk)
         return
-    failed = message.get("error") is True or message.get("is_error") is True or message.get("status") == "error"
+    has_failed = message.get("error") is True or message.get("is_error") is True or message.get("status") == "error"
     talk.result(
         plain(message.get("content")),
         message.get("tool_call_id") or message.get("id"),
-        ok=False if failed else None,
+        ok=False if has_failed else None,
     )

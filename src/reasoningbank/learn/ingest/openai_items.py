@@ -33,14 +33,14 @@ def take(value: object, talk: Conversation) -> None:
     elif _is_output(item):
         talk.result(_text(item.get("output")), item.get("call_id"), ok=_ok(item))
     elif kind in _CALLS:
-        given = item.get("arguments") or item.get("input") or item.get("action") or item.get("operation")
-        talk.call(item.get("name") or str(kind).removesuffix("_call"), given, item.get("call_id") or item.get("id"))
+        arguments = item.get("arguments") or item.get("input") or item.get("action") or item.get("operation")
+        talk.call(item.get("name") or str(kind).removesuffix("_call"), arguments, item.get("call_id") or item.get("id"))
     elif kind in _HOSTED:
-        given = next((item[name] for name in ("arguments", "code", "action", "queries") if item.get(name)), None)
-        talk.call(item.get("name") or str(kind).removesuffix("_call"), given, item.get("id"))
-        told = next((item[name] for name in ("error", "output", "outputs", "results") if item.get(name)), None)
-        if told is not None:
-            talk.result(_text(told), item.get("id"), ok=_ok(item))
+        arguments = next((item[name] for name in ("arguments", "code", "action", "queries") if item.get(name)), None)
+        talk.call(item.get("name") or str(kind).removesuffix("_call"), arguments, item.get("id"))
+        output = next((item[name] for name in ("error", "output", "outputs", "results") if item.get(name)), None)
+        if output is not None:
+            talk.result(_text(output), item.get("id"), ok=_ok(item))
 
 
 def _is_output(item: Mapping[str, Any]) -> bool:

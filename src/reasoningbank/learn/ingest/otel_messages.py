@@ -20,24 +20,24 @@ _EVENTS = {
 
 
 def attributes_of(holder: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a span or an event: OTLP's list of keys with typed values, or a mapping."""
-    told = holder.get("attributes")
-    if isinstance(told, Mapping):
-        return {str(name): value for name, value in told.items()}
-    if not isinstance(told, list):
+    """Attributes of a span or an event, from OTLP's list of keys with typed values or from a mapping."""
+    attributes = holder.get("attributes")
+    if isinstance(attributes, Mapping):
+        return {str(name): value for name, value in attributes.items()}
+    if not isinstance(attributes, list):
         return {}
     return {
         str(entry["key"]): _value(entry.get("value"))
-        for entry in told
+        for entry in attributes
         if isinstance(entry, Mapping) and isinstance(entry.get("key"), str)
     }
 
 
-def _value(told: object) -> Any:
+def _value(any_value: object) -> Any:
     """`{"stringValue": "a"}` is "a"."""
-    if not isinstance(told, Mapping) or len(told) != 1:
-        return told
-    kind, value = next(iter(told.items()))
+    if not isinstance(any_value, Mapping) or len(any_value) != 1:
+        return any_value
+    kind, value = next(iter(any_value.items()))
     if kind == "arrayValue" and isinstance(value, Mapping):
         return [_value(part) for part in value.get("values", ())]
     if kind == "kvlistValue":
@@ -46,23 +46,23 @@ def _value(told: object) -> Any:
 
 
 def events_of(span: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    told = span.get("events")
-    return [event for event in told if isinstance(event, Mapping)] if isinstance(told, list) else []
+    events = span.get("events")
+    return [event for event in events if isinstance(event, Mapping)] if isinstance(events, list) else []
 
 
 def messages_of(span: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What was sent to the model and what it answered; from the newest convention that the span keeps."""
+    """Messages that were sent to the model and its answers, from the newest convention that the span keeps."""
     attributes = attributes_of(span)
-    found = [*_said(attributes, _WHOLE, "user"), *_said(attributes, _REPLY, "assistant")]
-    return found or list(_told_by_events(span)) or list(_numbered(attributes))
+    messages = [*_attribute_messages(attributes, _WHOLE, "user"), *_attribute_messages(attributes, _REPLY, "assistant")]
+    return messages or list(_event_messages(span)) or list(_indexed_messages(attributes))
 
 
-def _said(attributes: Mapping[str, Any], names: Sequence[str], role: str) -> list[dict[str, Any]]:
-    told = next((_parsed(attributes[name]) for name in names if attributes.get(name)), None)
-    if isinstance(told, str):
-        return [{"role": role, "content": told}]
-    entries = told if isinstance(told, list) else [told]
-    return [made for entry in entries if isinstance(entry, Mapping) for made in _chat_messages(entry, role)]
+def _attribute_messages(attributes: Mapping[str, Any], names: Sequence[str], role: str) -> list[dict[str, Any]]:
+    content = next((_parse(attributes[name]) for name in names if attributes.get(name)), None)
+    if isinstance(content, str):
+        return [{"role": role, "content": content}]
+    entries = content if isinstance(content, list) else [content]
+    return [message for entry in entries if isinstance(entry, Mapping) for message in _chat_messages(entry, role)]
 
 
 def _chat_messages(entry: Mapping[str, Any], role: str) -> Iterator[dict[str, Any]]:
@@ -70,7 +70,7 @@ def _chat_messages(entry: Mapping[str, Any], role: str) -> Iterator[dict[str, An
     who = str(entry.get("role") or role)
     parts = entry.get("parts")
     if not isinstance(parts, list):
-        yield {**entry, "role": who, "tool_calls": _parsed(entry.get("tool_calls"))}
+        yield {**entry, "role": who, "tool_calls": _parse(entry.get("tool_calls"))}
         return
     for part in parts:
         if not isinstance(part, Mapping):
@@ -79,28 +79,28 @@ def _chat_messages(entry: Mapping[str, Any], role: str) -> Iterator[dict[str, An
         if kind == "tool_call":
             yield {"role": "assistant", "content": None, "tool_calls": [part]}
         elif kind == "tool_call_response":
-            told = next((part[name] for name in ("response", "result", "content") if name in part), "")
-            yield {"role": "tool", "tool_call_id": part.get("id"), "content": _text(told)}
+            response = next((part[name] for name in ("response", "result", "content") if name in part), "")
+            yield {"role": "tool", "tool_call_id": part.get("id"), "content": _text(response)}
         elif kind == "text":
             yield {"role": who, "content": _text(part.get("content"))}
 
 
-def _told_by_events(span: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _event_messages(span: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for event in events_of(span):
         name = str(event.get("name", ""))
-        told = {key: _parsed(value) for key, value in attributes_of(event).items()}
+        details = {key: _parse(value) for key, value in attributes_of(event).items()}
         body = event.get("body")
-        told.update(body if isinstance(body, Mapping) else {})
+        details.update(body if isinstance(body, Mapping) else {})
         if name in ("gen_ai.content.prompt", "gen_ai.content.completion", "gen_ai.client.inference.operation.details"):
-            yield from _said(told, _WHOLE, "user")
-            yield from _said(told, _REPLY, "assistant")
+            yield from _attribute_messages(details, _WHOLE, "user")
+            yield from _attribute_messages(details, _REPLY, "assistant")
         elif name in _EVENTS:
-            inner = told.get("message")
-            fields = {**told, **inner} if isinstance(inner, Mapping) else {"content": inner, **told}
+            inner = details.get("message")
+            fields = {**details, **inner} if isinstance(inner, Mapping) else {"content": inner, **details}
             yield {**fields, "role": _EVENTS[name], "content": _text(fields.get("content"))}
 
 
-def _numbered(attributes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _indexed_messages(attributes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """`gen_ai.prompt.0.role` and its like, as messages."""
     for prefix in _NUMBERED:
         tree: dict[str, Any] = {}
@@ -112,7 +112,7 @@ def _numbered(attributes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 calls = entry.get("tool_calls")
                 yield {
                     "role": entry.get("role") or ("user" if prefix == _NUMBERED[0] else "assistant"),
-                    "content": _text(_parsed(entry.get("content"))),
+                    "content": _text(_parse(entry.get("content"))),
                     "tool_call_id": entry.get("tool_call_id"),
                     "tool_calls": _in_order(calls) if isinstance(calls, Mapping) else None,
                 }
@@ -131,33 +131,29 @@ def _in_order(tree: Mapping[str, Any]) -> list[Any]:
     return [tree[number] for number in sorted(filter(str.isdecimal, tree), key=int)]
 
 
-def tool_messages(spans: Sequence[Mapping[str, Any]], told: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def tool_messages(spans: Sequence[Mapping[str, Any]], messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Results that no message brings; with their calls, where no message makes any."""
-    answered = {str(message.get("tool_call_id")) for message in told if message.get("role") == "tool"}
-    called = any(message.get("tool_calls") for message in told)
-    made: list[dict[str, Any]] = []
+    result_ids = {str(message.get("tool_call_id")) for message in messages if message.get("role") == "tool"}
+    has_calls = any(message.get("tool_calls") for message in messages)
+    extra: list[dict[str, Any]] = []
     for span in spans:
         attributes = attributes_of(span)
         call_id = attributes.get("gen_ai.tool.call.id")
-        if called and (call_id is None or str(call_id) in answered):
+        if has_calls and (call_id is None or str(call_id) in result_ids):
             continue
-        given = attributes.get("gen_ai.tool.call.arguments", attributes.get("tool_arguments"))
-        if not called:
-            call = {"id": call_id, "name": attributes.get("gen_ai.tool.name"), "arguments": given}
-            made.append({"role": "assistant", "content": None, "tool_calls": [call]})
-        result = _text(_parsed(attributes.get("gen_ai.tool.call.result", attributes.get("tool_response", ""))))
-        failed = _failed(span) or bool(attributes.get("error.type"))
-        made.append({"role": "tool", "tool_call_id": call_id, "content": result, "is_error": failed})
-    return made
+        arguments = attributes.get("gen_ai.tool.call.arguments", attributes.get("tool_arguments"))
+        if not has_calls:
+            call = {"id": call_id, "name": attributes.get("gen_ai.tool.name"), "arguments": arguments}
+            extra.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        result = _text(_parse(attributes.get("gen_ai.tool.call.result", attributes.get("tool_response", ""))))
+        status = span.get("status")
+        code = status.get("code", status.get("status_code")) if isinstance(status, Mapping) else status
+        has_failed = code in (2, "2", "ERROR", "STATUS_CODE_ERROR", "Error") or bool(attributes.get("error.type"))
+        extra.append({"role": "tool", "tool_call_id": call_id, "content": result, "is_error": has_failed})
+    return extra
 
 
-def _failed(span: Mapping[str, Any]) -> bool:
-    status = span.get("status")
-    code = status.get("code", status.get("status_code")) if isinstance(status, Mapping) else status
-    return code in (2, "2", "ERROR", "STATUS_CODE_ERROR", "Error")
-
-
-def _parsed(value: object) -> Any:
+def _parse(value: object) -> Any:
     """Structured values are often kept as text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         inner = parse_json(value)

@@ -60,14 +60,14 @@ def _lists(spans: list[Mapping[str, Any]]) -> list[list[Any]]:
         whole = (span for span in spans if _operation(span) in _ANSWERED_LATER)
         lists = [messages for messages in map(otel_messages.messages_of, whole) if messages][:1]
     tools = [span for span in spans if _operation(span) == "execute_tool"]
-    told = otel_messages.tool_messages(tools, [message for messages in lists for message in messages])
-    return [*lists, told] if told else lists
+    tool_messages = otel_messages.tool_messages(tools, [message for messages in lists for message in messages])
+    return [*lists, tool_messages] if tool_messages else lists
 
 
 def _operation(span: Mapping[str, Any]) -> str:
     attributes = otel_messages.attributes_of(span)
-    named = attributes.get("gen_ai.operation.name")
-    return str(named) if named else ("execute_tool" if "gen_ai.tool.name" in attributes else "chat")
+    operation = attributes.get("gen_ai.operation.name")
+    return str(operation) if operation else ("execute_tool" if "gen_ai.tool.name" in attributes else "chat")
 
 
 def _session_of(span: Mapping[str, Any]) -> str:
@@ -80,10 +80,10 @@ def _session_of(span: Mapping[str, Any]) -> str:
 
 def _began(span: Mapping[str, Any]) -> tuple[int, str]:
     """Nanoseconds as OTLP writes them, else a date as SDKs print it."""
-    told = next(
+    start = next(
         (span[n] for n in ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime") if n in span), ""
     )
-    text = str(told)
+    text = str(start)
     return (int(text), "") if text.isdecimal() else (0, text)
 
 

@@ -33,29 +33,29 @@ class PatchedFile:
     @property
     def action(self) -> str:
         """The edit as a call, in the form in which the edits of other agents are kept."""
-        given = {"file_path": self.path}
+        arguments = {"file_path": self.path}
         if self.tool == "Edit":
-            given |= {"old_string": self.old, "new_string": self.new}
+            arguments |= {"old_string": self.old, "new_string": self.new}
         elif self.tool == "Write":
-            given |= {"content": self.new}
-        return f"{self.tool}({json.dumps(given, ensure_ascii=False)})"
+            arguments |= {"content": self.new}
+        return f"{self.tool}({json.dumps(arguments, ensure_ascii=False)})"
 
 
 def patch_in(text: object) -> str:
     """The patch that a call or a command is; "" where it is something else."""
     if not isinstance(text, str) or "*** Begin Patch" not in text[:LONGEST_PATCH_CHARS]:
         return ""
-    found = _PATCH.search(text[:LONGEST_PATCH_CHARS])
-    return found[1] if found else ""
+    match = _PATCH.search(text[:LONGEST_PATCH_CHARS])
+    return match[1] if match else ""
 
 
 def edits_in(patch: str) -> list[PatchedFile]:
     """The edits of a patch, one for each file."""
     edits = []
     for kind, path, lines in _files(patch):
-        kept = [line for line in lines if line[:1] in " +-" or not line]
-        old = "\n".join(line[1:] for line in kept if line[:1] != "+")
-        new = "\n".join(line[1:] for line in kept if line[:1] != "-")
+        body = [line for line in lines if line[:1] in " +-" or not line]
+        old = "\n".join(line[1:] for line in body if line[:1] != "+")
+        new = "\n".join(line[1:] for line in body if line[:1] != "-")
         edits.append(PatchedFile(path=path, tool=_TOOLS[kind], old=old, new=new))
     return edits
 
@@ -63,17 +63,17 @@ def edits_in(patch: str) -> list[PatchedFile]:
 def _files(patch: str) -> Iterator[tuple[str, str, list[str]]]:
     """Kind, path and lines of each file; the marks of a patch and of its parts are not among the lines."""
     kind, path, lines = "", "", list[str]()
-    found = 0
+    count = 0
     for line in patch.splitlines():
-        begun = _FILE.match(line)
-        if (begun or line.startswith(_END)) and path:
+        header = _FILE.match(line)
+        if (header or line.startswith(_END)) and path:
             yield kind, path, lines
             kind, path = "", ""
-            found += 1
-        if line.startswith(_END) or found >= MOST_FILES:
+            count += 1
+        if line.startswith(_END) or count >= MOST_FILES:
             return
-        if begun:
-            kind, path, lines = begun[1], begun[2].strip(), []
+        if header:
+            kind, path, lines = header[1], header[2].strip(), []
         elif not line.startswith(("***", "@@")):
             lines.append(line)
     if path:

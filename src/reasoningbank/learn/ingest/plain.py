@@ -30,20 +30,23 @@ _COMMAND = "command"
 
 def notes_in(text: str, namespace: str) -> Iterator[Episode]:
     talk = Conversation()
-    asked = _TASK.search(text)
-    first = asked[1].strip() if asked else ""
+    task_line = _TASK.search(text)
+    first = task_line[1].strip() if task_line else ""
     for speaker, words in _blocks(text.splitlines()):
         if speaker in _USERS:
             take_user_words(words, talk)
         elif speaker in _AGENTS:
             take_agents_words(words, talk)
         elif speaker == _COMMAND:
-            command, _, printed = words.partition("\n")
+            command, _, output = words.partition("\n")
             talk.act(command, tool="shell")
-            talk.result(printed.strip())
+            talk.result(output.strip())
             first = first or command
         elif not speaker:
-            first = first or _first_line(words)
+            # The heading or the first line of a text.
+            first = first or next(
+                (line.strip().lstrip("#").strip() for line in words.splitlines() if line.strip(" #")), ""
+            )
         elif speaker != "system":
             talk.result(words)
     episode = talk.episode(namespace, task=(talk.task or first)[:LONGEST_TASK_CHARS])
@@ -51,30 +54,25 @@ def notes_in(text: str, namespace: str) -> Iterator[Episode]:
         yield episode
 
 
-def _first_line(words: str) -> str:
-    """The heading or the first line of a text."""
-    return next((line.strip().lstrip("#").strip() for line in words.splitlines() if line.strip(" #")), "")
-
-
 def _is_game(lines: Sequence[str]) -> bool:
-    asked = [number for number, line in enumerate(lines[:-1]) if _GAME_PROMPT.match(line)]
-    return len(asked) > 1 and all(lines[n + 1].strip() and not _GAME_PROMPT.match(lines[n + 1]) for n in asked)
+    prompts = [number for number, line in enumerate(lines[:-1]) if _GAME_PROMPT.match(line)]
+    return len(prompts) > 1 and all(lines[n + 1].strip() and not _GAME_PROMPT.match(lines[n + 1]) for n in prompts)
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Who speaks, and what; a command with what it printed; what stands before all of them under no name."""
+    """The speakers of a text with their words: a command with what it printed; what stands before all under no name."""
     speaker, words = "", list[str]()
     asks = _GAME_PROMPT if _is_game(lines) else _PROMPT
     for line in lines:
-        prompt, named = asks.match(line), _SPEAKER.match(line)
-        if prompt is None and named is None:
+        prompt, label = asks.match(line), _SPEAKER.match(line)
+        if prompt is None and label is None:
             words.append(line)
             continue
         yield speaker, "\n".join(words).strip()
         if prompt is not None:
             speaker, words = _COMMAND, [prompt[1]]
-        elif named is not None:
-            speaker, words = named[1].lower(), [named[2]]
+        elif label is not None:
+            speaker, words = label[1].lower(), [label[2]]
     yield speaker, "\n".join(words).strip()
 
 

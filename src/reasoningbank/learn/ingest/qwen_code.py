@@ -27,8 +27,8 @@ def is_record(value: object) -> bool:
 
 
 def sessions_in(records: Iterable[Mapping[str, Any]], namespace: str) -> Iterator[Episode]:
-    told = [record for record in records if is_record(record)]
-    for task in tasks_in(told):
+    records = [record for record in records if is_record(record)]
+    for task in tasks_in(records):
         episode = episode_of(str(task[0]["sessionId"]), task, namespace)
         if episode is not None:
             yield episode
@@ -41,7 +41,7 @@ def tasks_in(records: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any
 
 
 def prompt_of(record: Mapping[str, Any]) -> str:
-    """What the user said in person, or nothing."""
+    """The words that the user wrote in person; "" where there are none."""
     if record.get("type") != "user" or not is_record(record):
         return ""
     return own_words_out(plain(record["message"]["parts"]))
@@ -64,17 +64,17 @@ def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str)
 
 
 def _tell_part(telling: Telling, part: Mapping[str, Any], turn: Mapping[str, Any]) -> None:
-    called, returned = part.get("functionCall"), part.get("functionResponse")
-    if isinstance(called, Mapping):
-        telling.tool_is_called(str(called.get("id")), str(called.get("name") or "tool"), called.get("args"))
-    if isinstance(returned, Mapping):
-        text, failed = response_of(part)
+    call, response = part.get("functionCall"), part.get("functionResponse")
+    if isinstance(call, Mapping):
+        telling.tool_is_called(str(call.get("id")), str(call.get("name") or "tool"), call.get("args"))
+    if isinstance(response, Mapping):
+        text, is_error = response_of(part)
         result = turn.get("toolCallResult")
         status = result.get("status") if isinstance(result, Mapping) else None
         output, code = shell_report(text)
-        quiet = True if returned.get("name") in _QUIET_TOOLS else None
-        ok = False if failed or status in ("error", "cancelled") else (quiet if code is None else code == 0)
-        telling.tool_returns(str(returned.get("id")), output, ok=ok)
+        quiet = True if response.get("name") in _QUIET_TOOLS else None
+        ok = False if is_error or status in ("error", "cancelled") else (quiet if code is None else code == 0)
+        telling.tool_returns(str(response.get("id")), output, ok=ok)
 
 
 FORMAT = TranscriptFormat(

@@ -50,15 +50,15 @@ def _texts(value: object) -> list[str]:
 def react_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
     for value in filter(is_react, values):
         about = value if isinstance(value, Mapping) else {}
-        asked = next((about[name] for name in _ASKED_BY_NAME if isinstance(about.get(name), str)), "")
+        request = next((about[name] for name in _ASKED_BY_NAME if isinstance(about.get(name), str)), "")
         for text in filter(_has_turns, _texts(value)):
-            for talk in _conversations(text, asked if asked != text else ""):
+            for talk in _conversations(text, request if request != text else ""):
                 episode = talk.episode(namespace, outcome=told_outcome(about), reward=told_reward(about))
                 if episode is not None:
                     yield episode
 
 
-def _conversations(text: str, asked: str) -> list[Conversation]:
+def _conversations(text: str, request: str) -> list[Conversation]:
     talks: list[Conversation] = []
     opening = ""
     for name, words in _parts(text):
@@ -66,7 +66,7 @@ def _conversations(text: str, asked: str) -> list[Conversation]:
             opening = words
         elif name in _ASKING or not talks:
             talks.append(Conversation())
-            talks[-1].say("user", words if name in _ASKING else asked or opening)
+            talks[-1].say("user", words if name in _ASKING else request or opening)
             if name not in _ASKING:
                 _take(name, words, talks[-1])
         else:
@@ -76,9 +76,9 @@ def _conversations(text: str, asked: str) -> list[Conversation]:
 
 def _take(name: str, words: str, talk: Conversation) -> None:
     if name == "action":
-        finished = _FINISH.fullmatch(words)
-        if finished:
-            talk.conclude(finished[1])
+        ending = _FINISH.fullmatch(words)
+        if ending:
+            talk.conclude(ending[1])
         for call in calls_in(f"Action: {words}"):
             talk.act(call.action, tool=call.tool)
     elif name == "observation":
@@ -93,13 +93,13 @@ def _take(name: str, words: str, talk: Conversation) -> None:
 def _parts(text: str) -> Iterator[tuple[str, str]]:
     """Labels with the words after them, an action with its input; what comes before the first has the label ""."""
     name, words = "", list[str]()
-    finished = False
+    is_over = False
     for line in text.splitlines():
         match = _LABEL.match(line)
         label = match[1].lower() if match else ""
         label = _SHORT.get(label, label)
         # A passage that was looked up may have questions in it; only after the end is one a new session.
-        if match is None or (name in _SEEING and label in _ASKING and not finished):
+        if match is None or (name in _SEEING and label in _ASKING and not is_over):
             words.append(line)
         elif label == "action input" and name == "action":
             words.append(f"Action Input: {match[2]}")
@@ -107,9 +107,9 @@ def _parts(text: str) -> Iterator[tuple[str, str]]:
             if name or "".join(words).strip():
                 yield name, "\n".join(words).strip()
             if label == "action":
-                finished = bool(_FINISH.fullmatch(match[2]))
+                is_over = bool(_FINISH.fullmatch(match[2]))
             name, words = label, [match[2]]
-            finished = finished or label == "final answer"
+            is_over = is_over or label == "final answer"
     if name or "".join(words).strip():
         yield name, "\n".join(words).strip()
 

@@ -1,7 +1,7 @@
 """Classifies a user's next words about the work before them: thanks, a correction, or only "go on".
 
-Knows a few plain phrases of several languages and looks only at how a message begins, since what it says later belongs
-to the next task. In doubt it says nothing: a wrong "no" costs a good memory its standing.
+By a few plain phrases of several languages, and only at the beginning of a message, since what it says later belongs to
+the next task. In doubt it says nothing: a wrong "no" costs a good memory its standing.
 """
 
 from __future__ import annotations
@@ -70,26 +70,24 @@ _IS_GO_ON = pattern(rf"{_FIRST_WORDS}{_any_of(_GOES_ON)}[\s.!。！]*", re.IGNOR
 
 
 def thanks(text: str) -> bool:
-    """Whether a message says that the work before it was good, and nothing against it."""
-    said = _beginning(text)
-    return bool(_IS_THANKS.match(said)) and len(text) <= _LONGEST_THANKS_CHARS and not _HAS_BUT.search(said)
+    """True if a message says that the work before it was good, and nothing against it."""
+    opening = _beginning(text)
+    return bool(_IS_THANKS.match(opening)) and len(text) <= _LONGEST_THANKS_CHARS and not _HAS_BUT.search(opening)
 
 
 def corrects(text: str) -> bool:
-    """Whether a message says that the work before it was not what was wanted."""
+    """True if a message says that the work before it was not what was wanted."""
     return bool(_IS_CORRECTION.match(_beginning(text)))
 
 
 def goes_on(text: str) -> bool:
-    """Whether a message belongs to the task before it: it corrects, thanks, or asks for nothing new."""
-    said = text.strip()
-    if corrects(said):
+    """True if a message belongs to the task before it: it corrects, thanks, or asks for nothing new."""
+    words = text.strip()
+    if corrects(words):
         return True
-    return len(said) <= _LONGEST_GO_ON_CHARS and (_IS_GO_ON.fullmatch(said) is not None or _only_thanks(said))
-
-
-def _only_thanks(text: str) -> bool:
-    return thanks(text) and len(text.split()) <= _MOST_WORDS_OF_THANKS
+    if len(words) > _LONGEST_GO_ON_CHARS:
+        return False
+    return _IS_GO_ON.fullmatch(words) is not None or (thanks(words) and len(words.split()) <= _MOST_WORDS_OF_THANKS)
 
 
 def _beginning(text: str) -> str:

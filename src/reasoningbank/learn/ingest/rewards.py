@@ -27,9 +27,9 @@ def told_reward(about: Mapping[str, Any]) -> float | None:
 
 def told_outcome(about: Mapping[str, Any]) -> str | None:
     for name in ("outcome", "status", "success"):
-        told = about.get(name)
-        if isinstance(told, bool):
-            return "success" if told else "failure"
-        if told in ("success", "failure"):
-            return str(told)
+        value = about.get(name)
+        if isinstance(value, bool):
+            return "success" if value else "failure"
+        if value in ("success", "failure"):
+            return str(value)
     return outcome_for(told_reward(about))

@@ -4,7 +4,7 @@ r"""Parses what a shell tool of a coding agent reports: the output of the comman
     …\n<shellId: 0 completed with exit code 1>          Copilot CLI
     [Command exited with code 1]\n\n[stderr]\n…         Cline
 
-Knows these forms and nothing else, so that importing it costs a hook nothing.
+Depends on nothing but these forms, so that importing it costs a hook nothing.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ _EMPTY = "(empty)"
 
 def shell_report(text: str) -> tuple[str, int | None]:
     """The output alone, and the exit code; None where the text does not say one."""
-    said = _ENVELOPE.sub("", _HOOK_WORDS.sub("", text))
+    report = _ENVELOPE.sub("", _HOOK_WORDS.sub("", text))
     for form in (_SHELL_ID, _EXITED):
-        found = form.search(said)
-        if found is not None:
-            return (said[: found.start()] + said[found.end() :]).strip(), int(found[1])
-    begun = _BEFORE.match(said)
-    return _listed(said[begun.end() :]) if begun is not None else (said.strip(), None)
+        match = form.search(report)
+        if match is not None:
+            return (report[: match.start()] + report[match.end() :]).strip(), int(match[1])
+    head = _BEFORE.match(report)
+    return _parse_list(report[head.end() :]) if head is not None else (report.strip(), None)
 
 
-def _listed(text: str) -> tuple[str, int | None]:
-    """Without the lines about the process at its end."""
+def _parse_list(text: str) -> tuple[str, int | None]:
+    """The output without the lines about the process at its end, and the exit code."""
     lines = text.rstrip().splitlines()
-    told: dict[str, str] = {}
-    while lines and (found := _AFTER.fullmatch(lines[-1].strip())) is not None:
-        told[found[1]] = found[2]
+    fields: dict[str, str] = {}
+    while lines and (match := _AFTER.fullmatch(lines[-1].strip())) is not None:
+        fields[match[1]] = match[2]
         lines.pop()
     output = "\n".join(lines).strip()
-    problem = told.get("Error", "(none)")
+    problem = fields.get("Error", "(none)")
     if problem != "(none)":
         output = f"{output}\n{problem}".strip()
     # Where a list is given at all, a code that is left out is 0.
-    code = told.get("Exit Code", "0")
+    code = fields.get("Exit Code", "0")
     return "" if output == _EMPTY else output, int(code) if code.lstrip("-").isdecimal() else None

@@ -1,6 +1,6 @@
 """Detects the format of a transcript from what is in it, and reads its episodes.
 
-Knows the one table of readers, the most particular first: a file belongs to the first that knows a value of it.
+The readers stand in one table, the most particular first: a file belongs to the first that knows a value of it.
 """
 
 from __future__ import annotations
@@ -47,16 +47,17 @@ TABLE: tuple[TranscriptFormat, ...] = (
     plain.FORMAT,
 )
 FORMATS = tuple(reader.name for reader in TABLE)
-_VALUES_TRIED = 50
 _HOLD_MESSAGES = ("messages", "conversation", "history", "events", "turns")
 
 
-def transcript_in(path: Path, namespace: str, named: str | None = None) -> tuple[TranscriptFormat, Iterator[Episode]]:
-    """The format of a file, and its episodes; `named` is its format, where the caller knows better."""
+def transcript_in(
+    path: Path, namespace: str, format_name: str | None = None
+) -> tuple[TranscriptFormat, Iterator[Episode]]:
+    """The format of a file, and its episodes; `format_name` is its format, where the caller knows better."""
     values = values_in(path)
-    reader = _reader_for(path, values) if named is None else reader_named(named)
-    known = chain.from_iterable(parts_known(value, reader.takes or reader.knows) for value in values)
-    return reader, reader.episodes(known, namespace)
+    reader = _reader_for(path, values) if format_name is None else reader_named(format_name)
+    parts = chain.from_iterable(parts_known(value, reader.takes or reader.knows) for value in values)
+    return reader, reader.episodes(parts, namespace)
 
 
 def reader_named(name: str) -> TranscriptFormat:
@@ -67,18 +68,18 @@ def reader_named(name: str) -> TranscriptFormat:
 
 
 def _reader_for(path: Path, values: Iterable[Any]) -> TranscriptFormat:
-    tried = list(islice(values, _VALUES_TRIED))
+    sample = list(islice(values, 50))
     for reader in TABLE:
-        if any(map(reader.knows, tried)):
+        if any(map(reader.knows, sample)):
             return reader
     for reader in TABLE:
-        if any(parts_known(value, reader.knows) for value in tried):
+        if any(parts_known(value, reader.knows) for value in sample):
             return reader
-    if tried and all(map(_is_empty, tried)):
+    if sample and all(map(_is_empty, sample)):
         raise ImportRejected(f"{path}: the conversation is empty, it has no messages.")
     raise ImportRejected(f"{path} is JSON in no known format. Known are: {', '.join(FORMATS)}.")
 
 
 def _is_empty(value: Any) -> bool:
-    """Whether it is a conversation without a message."""
+    """True for a conversation without a message."""
     return value == [] or (isinstance(value, dict) and any(value.get(name) == [] for name in _HOLD_MESSAGES))

@@ -19,11 +19,10 @@ from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 _STEPS = ("trajectory", "steps", "history", "traj", "turns")
 _SEEN = ("observation", "result", "output", "obs")
 _ASKED = ("problem_statement", "task", "question", "query", "goal", "instruction", "intent", "issue")
-_LEAST_STEPS = 1
 
 
 def is_trajectory(value: object) -> bool:
-    return len(_steps(value)) >= _LEAST_STEPS
+    return bool(_steps(value))
 
 
 def _steps(value: object) -> list[Mapping[str, Any]]:
@@ -42,7 +41,7 @@ def trajectories_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
     for value in filter(is_trajectory, values):
         info = value["info"] if isinstance(value.get("info"), Mapping) else {}
         talk = Conversation()
-        talk.say("user", _asked(value))
+        talk.say("user", _request_in(value))
         for step in _steps(value):
             _take(step, talk)
         if isinstance(info.get("submission"), str):
@@ -54,15 +53,15 @@ def trajectories_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
 
 
 def _take(step: Mapping[str, Any], talk: Conversation) -> None:
-    thought, action = step.get("thought"), step["action"]
-    if isinstance(thought, str):
-        talk.say("assistant", thought)
-    seen = next(step[name] for name in _SEEN if name in step)
-    text = plain(seen) or ("" if seen is None else str(seen))
+    reasoning, action = step.get("thought"), step["action"]
+    if isinstance(reasoning, str):
+        talk.say("assistant", reasoning)
+    observation = next(step[name] for name in _SEEN if name in step)
+    text = plain(observation) or ("" if observation is None else str(observation))
     if isinstance(action, Mapping):
         name = next((action[n] for n in ("name", "tool", "action") if isinstance(action.get(n), str)), "tool")
-        given = next((action[n] for n in ("arguments", "args", "input", "parameters") if n in action), action)
-        talk.act(action_of(name, given), tool=name)
+        arguments = next((action[n] for n in ("arguments", "args", "input", "parameters") if n in action), action)
+        talk.act(action_of(name, arguments), tool=name)
     elif isinstance(action, str) and action.strip():
         talk.act(action.strip(), tool=action_as_written(action.strip()).tool)
     else:
@@ -70,13 +69,13 @@ def _take(step: Mapping[str, Any], talk: Conversation) -> None:
     talk.result(text, ok=said_ok(text))
 
 
-def _asked(value: Mapping[str, Any]) -> str:
-    told = [value, value.get("environment"), value.get("instance"), parse_json(str(value.get("replay_config") or ""))]
-    for place in told:
+def _request_in(value: Mapping[str, Any]) -> str:
+    places = [value, value.get("environment"), value.get("instance"), parse_json(str(value.get("replay_config") or ""))]
+    for place in places:
         for name in _ASKED if isinstance(place, Mapping) else ():
-            asked = place[name].get("text") if isinstance(place.get(name), Mapping) else place.get(name)
-            if isinstance(asked, str) and asked.strip():
-                return asked
+            request = place[name].get("text") if isinstance(place.get(name), Mapping) else place.get(name)
+            if isinstance(request, str) and request.strip():
+                return request
     history = value.get("history")
     return conversation_of(history if isinstance(history, list) else ()).task
 

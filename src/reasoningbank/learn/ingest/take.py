@@ -18,7 +18,6 @@ from reasoningbank.core.wording import counted
 from reasoningbank.learn.import_session import keep_episode, teaches
 from reasoningbank.learn.ingest.files import files_in
 from reasoningbank.learn.ingest.sniff import FORMATS, transcript_in
-from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +37,7 @@ class Ingested:
     """Steps that were added."""
     skipped: tuple[SkippedSession, ...]
     jobs: tuple[str, ...]
-    """What was queued to be distilled."""
+    """Jobs that were queued to distil them."""
 
 
 def ingest(
@@ -51,74 +50,75 @@ def ingest(
     progress: Callable[[int], None] | None = None,
     speaker: str | Callable[[Path], str] = AGENT,
 ) -> Ingested:
-    """`speaker` is the origin of who acted in the sessions, or of those in each file: what a transcript says is that
-    one's word.
+    """Keeps the sessions of transcripts, and queues what there is to learn from.
+
+    `speaker` is the origin of who acted in the sessions, or of those in each file: what a transcript says is that one's
+    word.
     """
     if layout is not None and layout not in FORMATS:
         raise InvalidInput(f"The format {layout!r} is unknown: use one of {', '.join(FORMATS)}.")
     home = context.namespace if namespace is None else clean_namespace(namespace)
     for path in paths:
         context.check_not_own(path)
-    skipped: list[SkippedSession] = []
+    rejects: list[SkippedSession] = []
     jobs: list[str] = []
-    added = grown = known = steps = 0
-    for file, where, episode in _episodes(paths, home, layout, skipped):
+    additions = extensions = repeats = steps = 0
+    for file, where, episode in _episodes(paths, home, layout, rejects):
         try:
             origin = speaker if isinstance(speaker, str) else speaker(file)
-            kept = keep_episode(context, replace(episode, origin=origin), dry_run=dry_run)
+            session = keep_episode(context, replace(episode, origin=origin), dry_run=dry_run)
         except InvalidInput as error:
-            skipped.append(SkippedSession(what=where, why=str(error)))
+            rejects.append(SkippedSession(what=where, why=str(error)))
             continue
-        jobs += [kept.job_id] if kept.job_id else []
-        steps += kept.steps_added
-        added += not kept.known
-        grown += kept.known and kept.changed
-        known += kept.known and not kept.changed
+        jobs += [session.job_id] if session.job_id else []
+        steps += session.steps_added
+        additions += not session.known
+        extensions += session.known and session.changed
+        repeats += session.known and not session.changed
         if progress is not None:
-            progress(added + grown + known)
-    return Ingested(added=added, grown=grown, known=known, steps=steps, skipped=tuple(skipped), jobs=tuple(jobs))
+            progress(additions + extensions + repeats)
+    return Ingested(
+        added=additions, grown=extensions, known=repeats, steps=steps, skipped=tuple(rejects), jobs=tuple(jobs)
+    )
 
 
 def _episodes(
-    paths: Sequence[Path], namespace: str, layout: str | None, skipped: list[SkippedSession]
+    paths: Sequence[Path], namespace: str, layout: str | None, rejects: list[SkippedSession]
 ) -> Iterator[tuple[Path, str, Episode]]:
     for path in paths:
         # A path that was named must be there, and one that was named alone must tell something.
         files = files_in(path)
         for file in files:
             try:
-                for where, episode in _episodes_of(file, namespace, layout, skipped):
+                for where, episode in _episodes_of(file, namespace, layout, rejects):
                     yield file, where, episode
             except ImportRejected as error:
                 if len(paths) == len(files) == 1:
                     raise
-                skipped.append(SkippedSession(what=file.name, why=str(error)))
+                rejects.append(SkippedSession(what=file.name, why=str(error)))
 
 
 def _episodes_of(
-    file: Path, namespace: str, layout: str | None, skipped: list[SkippedSession]
+    file: Path, namespace: str, layout: str | None, rejects: list[SkippedSession]
 ) -> Iterator[tuple[str, Episode]]:
-    """Raises `ImportRejected` when there is none to be learned from."""
+    """Sessions that there is something to learn from; `ImportRejected` when there are none."""
     reader, episodes = transcript_in(file, namespace, layout)
     useless: list[SkippedSession] = []
-    found = 0
-    for found, episode in enumerate(episodes, start=1):
+    number = 0
+    for number, episode in enumerate(episodes, start=1):
         if teaches(episode):
-            yield f"{file.name}, session {found}", episode
+            yield f"{file.name}, session {number}", episode
         else:
-            useless.append(SkippedSession(what=f"{file.name}, session {found}", why=_why_useless(episode, reader)))
-    if not found:
+            talk = counted(len(episode.messages), "message")
+            why = (
+                f"read as {reader.name}, it has {talk} but no step: no call, command or action was found, nor a rule "
+                f"of the user's. {reader.hint}"
+            )
+            useless.append(SkippedSession(what=f"{file.name}, session {number}", why=why.strip()))
+    if not number:
         raise ImportRejected(
             f"{file} was read as {reader.name}, and nobody asks for anything in it. {reader.hint}".strip()
         )
-    if len(useless) == found:
+    if len(useless) == number:
         raise ImportRejected(f"{file} has nothing to learn from: {useless[0].why}")
-    skipped += useless
-
-
-def _why_useless(episode: Episode, reader: TranscriptFormat) -> str:
-    talk = counted(len(episode.messages), "message")
-    return (
-        f"read as {reader.name}, it has {talk} but no step: no call, command or action was found, nor a rule of the "
-        f"user's. {reader.hint}"
-    ).strip()
+    rejects += useless

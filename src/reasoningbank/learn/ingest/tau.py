@@ -20,7 +20,11 @@ def is_tau_run(value: object) -> bool:
 
 def tau_runs_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
     for run in filter(is_tau_run, values):
-        yield from _episode(run, run["traj"], _instruction(run.get("info")), run.get("reward"), namespace)
+        info = run.get("info")
+        task = info.get("task") if isinstance(info, Mapping) else None
+        instruction = task.get("instruction") if isinstance(task, Mapping) else None
+        wish = instruction if isinstance(instruction, str) else ""
+        yield from _episode(run, run["traj"], wish, run.get("reward"), namespace)
 
 
 def is_tau2_results(value: object) -> bool:
@@ -37,41 +41,39 @@ def _is_simulation(value: object) -> bool:
 def tau2_results_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
     for value in filter(is_tau2_results, values):
         tasks = value.get("tasks")
-        wanted = {str(t.get("id")): t for t in tasks if isinstance(t, Mapping)} if isinstance(tasks, list) else {}
+        task_by_id = {str(t.get("id")): t for t in tasks if isinstance(t, Mapping)} if isinstance(tasks, list) else {}
         for run in value.get("simulations", [value]):
             if _is_simulation(run):
                 info = run["reward_info"]
                 reward = info.get("reward") if isinstance(info, Mapping) else None
-                told = [message for message in run["messages"] if is_message(message) and not _by_customer(message)]
-                task = _scenario(wanted.get(str(run.get("task_id"))))
-                yield from _episode(run, told, task, reward, namespace)
+                # Without the calls of tools that the customer made.
+                messages = [
+                    message
+                    for message in run["messages"]
+                    if is_message(message)
+                    and not (message.get("role") == "tool" and message.get("requestor") == "user")
+                ]
+                task = _scenario(task_by_id.get(str(run.get("task_id"))))
+                yield from _episode(run, messages, task, reward, namespace)
 
 
-def _by_customer(message: Mapping[str, Any]) -> bool:
-    return message.get("role") == "tool" and message.get("requestor") == "user"
-
-
-def _episode(run: Mapping[str, Any], told: list[Any], task: str, reward: object, namespace: str) -> Iterator[Episode]:
-    named = {"task_id": run["task_id"]} if isinstance(run.get("task_id"), int | str) else {}
-    episode = episode_of(told, namespace, about={"reward": reward}, task=task, metadata=named)
+def _episode(
+    run: Mapping[str, Any], messages: list[Any], task: str, reward: object, namespace: str
+) -> Iterator[Episode]:
+    metadata = {"task_id": run["task_id"]} if isinstance(run.get("task_id"), int | str) else {}
+    episode = episode_of(messages, namespace, about={"reward": reward}, task=task, metadata=metadata)
     if episode is not None:
         yield episode
 
 
-def _instruction(info: object) -> str:
-    task = info.get("task") if isinstance(info, Mapping) else None
-    instruction = task.get("instruction") if isinstance(task, Mapping) else None
-    return instruction if isinstance(instruction, str) else ""
-
-
 def _scenario(task: object) -> str:
-    """What the customer was told, in the order in which tau2 tells it."""
+    """The instructions of the customer, in the order in which tau2 tells them."""
     scenario = task.get("user_scenario") if isinstance(task, Mapping) else None
-    told = scenario.get("instructions") if isinstance(scenario, Mapping) else None
-    if isinstance(told, Mapping):
-        parts = (told.get(name) for name in ("reason_for_call", "known_info", "task_instructions"))
+    instructions = scenario.get("instructions") if isinstance(scenario, Mapping) else None
+    if isinstance(instructions, Mapping):
+        parts = (instructions.get(name) for name in ("reason_for_call", "known_info", "task_instructions"))
         return "\n".join(part.strip() for part in parts if isinstance(part, str) and part.strip())
-    return told if isinstance(told, str) else ""
+    return instructions if isinstance(instructions, str) else ""
 
 
 FORMATS = (

@@ -28,7 +28,7 @@ def cut_at_prompts(turns: Iterable[Record], prompt_of: Callable[[Record], str]) 
 
 
 class Telling:
-    """What one task is told to be, so far."""
+    """A session being assembled from the records of an agent."""
 
     def __init__(self) -> None:
         self._said: list[dict[str, str]] = []
@@ -63,11 +63,14 @@ class Telling:
     def episode(
         self, agent: str, session: str, namespace: str, *, asked_in: str = "", asked_at: float | None = None
     ) -> Episode | None:
-        """None when nobody asks for anything. `asked_in` is the id of the record that asks, where it has one."""
+        """The session as an episode; None when nobody asks for anything.
+
+        `asked_in` is the id of the record that asks, where it has one.
+        """
         task = next((entry["content"] for entry in self._said if entry["role"] == "user"), "")
         if not task:
             return None
-        interrupted = {"interrupted": self._interrupted} if self._interrupted else {}
+        interruptions = {"interrupted": self._interrupted} if self._interrupted else {}
         since = len(self._calls) - self._calls_at_last_words
         return Episode(
             task=task,
@@ -75,7 +78,7 @@ class Telling:
             steps=tuple(self._steps()),
             agent=agent,
             messages=tuple(self._said),
-            metadata={"session": session, "calls_since_words": since, **interrupted},
+            metadata={"session": session, "calls_since_words": since, **interruptions},
             source=f"{agent}:{asked_in or digest_of(session, task)}",
             started_at=asked_at,
         )

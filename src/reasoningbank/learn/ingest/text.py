@@ -46,7 +46,6 @@ _REFUSED = pattern(
     r"\s*(?:Tool execution blocked|Denied by preToolUse hook|\w+(?: call)? blocked by PreToolUse hook"
     r"|(?:Hook )?PreToolUse:\S+ (?:hook )?(?:error|denied))\b"
 )
-_LONGEST_PREFIX_CHARS = 80
 _PRIVATE = pattern(r"<private\b[^>]*>(.*?)(?:</private\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
@@ -89,7 +88,7 @@ def whole(path: Path) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """None when it is no JSON."""
+    """The value of a JSON text; None when it is no JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -133,10 +132,11 @@ def injected_out(text: str) -> str:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a result only says why a hook, ours or another, held the call back: it was never made."""
+    """True if a result only says why a hook, ours or another, held the call back: it was never made."""
     if _REFUSED.match(text) is not None:
         return True
-    return HELD_BACK in text and len(injected_out(text)) <= _LONGEST_PREFIX_CHARS
+    # With no more than a short prefix beside the words of the hook.
+    return HELD_BACK in text and len(injected_out(text)) <= 80
 
 
 def words_of(role: str, text: str) -> str:
@@ -156,36 +156,36 @@ def is_own(tool: str, action: str) -> bool:
 
 def action_of(tool: str, arguments: object) -> str:
     """A command as it was typed, any other call as `tool({…})`."""
-    given = parse_json(arguments) if isinstance(arguments, str) else arguments
-    if not isinstance(given, Mapping):
+    fields = parse_json(arguments) if isinstance(arguments, str) else arguments
+    if not isinstance(fields, Mapping):
         return f"{tool}({arguments})" if arguments else f"{tool}({{}})"
     for name in _COMMAND_ARGUMENTS:
-        command = given.get(name)
-        if name == "command" and command is not None and not _is_run_as_it_is(tool, given):
+        command = fields.get(name)
+        if name == "command" and command is not None and not _is_run_as_it_is(tool, fields):
             continue
         if isinstance(command, str) and command.strip():
             return command.strip()[:LONGEST_TEXT_CHARS]
         if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
             return _command_text(command)
-    query = next(iter(given.values())) if len(given) == 1 else None
+    query = next(iter(fields.values())) if len(fields) == 1 else None
     if isinstance(query, str) and _STATEMENT.match(query) and _ASKS_DATABASES.search(tool):
         return query.strip()[:LONGEST_TEXT_CHARS]
-    return f"{tool}({json.dumps(given, ensure_ascii=False)})"[:LONGEST_TEXT_CHARS]
+    return f"{tool}({json.dumps(fields, ensure_ascii=False)})"[:LONGEST_TEXT_CHARS]
 
 
 def goal_of_call(arguments: object) -> dict[str, str]:
-    """What a call says of itself beside its command, as metadata of its step: "Run the unit tests"."""
-    given = parse_json(arguments) if isinstance(arguments, str) else arguments
-    told = given.get("description") or given.get("justification") if isinstance(given, Mapping) else None
-    goal = told.strip()[:LONGEST_GOAL_CHARS] if isinstance(told, str) else ""
+    """Metadata of a step from what its call says of itself beside the command: "Run the unit tests"."""
+    fields = parse_json(arguments) if isinstance(arguments, str) else arguments
+    description = fields.get("description") or fields.get("justification") if isinstance(fields, Mapping) else None
+    goal = description.strip()[:LONGEST_GOAL_CHARS] if isinstance(description, str) else ""
     return {"goal": goal} if goal else {}
 
 
-def _is_run_as_it_is(tool: str, given: Mapping[str, Any]) -> bool:
-    """Whether `command` is a command line: an editor's `command` is the name of what it does with the rest."""
-    command = given["command"]
-    named = isinstance(command, str) and command.strip().isidentifier() and len(given) > 1
-    return not named or _RUNS_COMMANDS.search(tool) is not None
+def _is_run_as_it_is(tool: str, fields: Mapping[str, Any]) -> bool:
+    """True if `command` is a command line: an editor's `command` is the name of what it does with the rest."""
+    command = fields["command"]
+    is_name = isinstance(command, str) and command.strip().isidentifier() and len(fields) > 1
+    return not is_name or _RUNS_COMMANDS.search(tool) is not None
 
 
 def _command_text(words: list[str]) -> str:

@@ -21,10 +21,10 @@ class TranscriptFormat:
     about: str
     """One line for the documents: what is written in this format."""
     knows: Callable[[object], bool]
-    """Whether a value is in this format: a record of a session, a whole session, or a list of records."""
+    """True for a value in this format: a record of a session, a whole session, or a list of records."""
     episodes: Callable[[Iterable[Any], str], Iterator[Episode]]
     """The sessions in the values of one file, for a namespace. Of one nobody asks anything in, nothing."""
     hint: str = ""
-    """What may be the matter when nothing was done in it, in a sentence."""
+    """The likely cause when nothing was done in it, in a sentence."""
     takes: Callable[[object], bool] | None = None
     """Which values it is handed, where those are more than mark the format; else what it knows."""
