@@ -1,7 +1,7 @@
 """Content of an index over any files: rows, entries and vectors by slot, read as of one header and appended to.
 
-Knows the files' names and how a snapshot is put together. Refuses to know what makes an append count and what makes it
-last (`index.generation`, `index.continuation`).
+Here are the files' names, and how a snapshot is put together. What makes an append count, and what makes it last, is
+elsewhere (`index.generation`, `index.continuation`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.index import rows as row_file
 from reasoningbank.index.checks import vector_checks, word_checks
-from reasoningbank.index.codes import Encoded
+from reasoningbank.index.codes import VectorForms
 from reasoningbank.index.files import File
 from reasoningbank.index.header import Header
 from reasoningbank.index.masks import Masks
@@ -37,11 +37,11 @@ FILES = (ROWS, HEAP, ENTRIES, *VECTOR_FILES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexShape:
-    """What every generation of an index has in common."""
+    """Properties that every generation of an index shares."""
 
     identity: EmbedderIdentity
     facet: str
-    """What of a row its vector is made from."""
+    """The part of a row that its vector is made from."""
 
     @property
     def about(self) -> bytes:
@@ -148,7 +148,7 @@ class Content(ABC):
     def append(self, header: Header, columns: Mapping[str, NDArray[Any]], entries: Entries, heap: bytes) -> Header:
         """Write rows behind the last one, and return the header that would make them count."""
         starts = header.entries + np.cumsum(entries.counts) - entries.counts
-        written = {
+        all_columns = {
             **columns,
             "entry": starts,
             "length": entries.lengths,
@@ -156,7 +156,7 @@ class Content(ABC):
         }
         if heap:
             self._heap.write(header.heap, heap)
-        row_file.append(self._rows, header.rows, written, (header.heap, heap))
+        row_file.append(self._rows, header.rows, all_columns, (header.heap, heap))
         self._entries.write(header.entries * ENTRY.itemsize, entries.packed.view(np.uint8))
         return replace(
             header,
@@ -166,11 +166,11 @@ class Content(ABC):
             heap=header.heap + len(heap),
         )
 
-    def append_vectors(self, header: Header, encoded: Encoded, count: int) -> Header:
-        parts: tuple[NDArray[Any], ...] = encoded
+    def append_vectors(self, header: Header, forms: VectorForms, count: int) -> Header:
+        parts: tuple[NDArray[Any], ...] = forms
         for file, width, part in zip(self._vectors, self._widths, parts, strict=True):
             file.write(header.embedded * width, part.reshape(-1).view(np.uint8))
-        checks = vector_checks(encoded, count)
+        checks = vector_checks(forms, count)
         row_file.write_column(self._rows, header.embedded, "vectors", checks)
         return replace(header, embedded=header.embedded + count)
 

@@ -1,6 +1,6 @@
 """Writes index files durably, and tells when the disk is full.
 
-Knows syncing, whole files under their final name, and full disks. Refuses to know what is in them, and needs no NumPy.
+Syncing, whole files under their final name, and full disks. Independent of what is in them, and of NumPy.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Append-only files that are read through memory maps.
 
-Knows growing, mapping and making durable. Refuses to know what the bytes mean. Data is added with plain writes, because
-a store into a map of a full disk kills the process instead of raising; a map is only written to where data already is.
+They grow, are mapped and made durable here. Independent of what the bytes mean. Data is added with plain writes,
+because a store into a map of a full disk kills the process instead of raising; a map is only written to where data
+already is.
 
 A file is open only while something is done to it, and from a write until that is durable.
 """
@@ -60,8 +61,8 @@ class GrowingFile:
         with full_disk_is_an_error(self.path):
             descriptor = self._reserved(at + len(raw))
             while len(raw):
-                done = _write_at(descriptor, raw, at)
-                raw, at = raw[done:], at + done
+                count = _write_at(descriptor, raw, at)
+                raw, at = raw[count:], at + count
         self._dirty = True
 
     def reserve(self, size: int) -> None:
@@ -86,13 +87,13 @@ class GrowingFile:
 
     def sync(self) -> None:
         # Forgotten first: a child that is forked in between must not close what has the number by then.
-        written, self._written = self._written, None
+        handle, self._written = self._written, None
         if self._dirty:
-            with full_disk_is_an_error(self.path), written or self._open() as file:
+            with full_disk_is_an_error(self.path), handle or self._open() as file:
                 sync(file.fileno())
             self._dirty = False
-        elif written is not None:
-            written.close()
+        elif handle is not None:
+            handle.close()
 
     def forget_beyond(self, size: int) -> None:
         """Really remove what a dead writer left behind the committed end.
@@ -118,9 +119,9 @@ class GrowingFile:
 
     def close(self) -> None:
         self._view = np.empty(0, np.uint8)
-        written, self._written = self._written, None
-        if written is not None:
-            written.close()
+        handle, self._written = self._written, None
+        if handle is not None:
+            handle.close()
 
 
 class PrivateFile:
@@ -144,9 +145,9 @@ class PrivateFile:
 
     def reserve(self, size: int) -> None:
         if len(self._view) < size:
-            grown = np.zeros(_with_room(size), np.uint8)
-            grown[: len(self._view)] = self._view
-            self._view = grown
+            view = np.zeros(_with_room(size), np.uint8)
+            view[: len(self._view)] = self._view
+            self._view = view
 
     def touched(self) -> None:
         """Nobody is told."""
@@ -162,7 +163,7 @@ File = GrowingFile | PrivateFile
 
 
 def _is_nearly_full(descriptor: int) -> bool:
-    """Whether a disk that is kept in memory may have no page left for a hole that is looked at through a map: the
+    """True if a disk that is kept in memory may have no page left for a hole that is looked at through a map: the
     system ends a process that does.
     """
     if not hasattr(os, "fstatvfs"):

@@ -1,7 +1,7 @@
 """Header of an index: the few numbers that say how much of the other files counts.
 
-Knows two alternating copies with a checksum each, so that a torn write costs one commit and never the index. Refuses to
-know what the numbers are about.
+There are two alternating copies with a checksum each, so that a torn write costs one commit and never the index.
+Independent of what the numbers are about.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ class HeaderFile:
         """A new one: to write over one that is there would empty it under the eyes of whoever has it mapped."""
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-            made = os.fdopen(os.open(path, flags, PRIVATE_MODE), "wb")
+            new_file = os.fdopen(os.open(path, flags, PRIVATE_MODE), "wb")
         except FileExistsError as error:
             raise BankUnavailable(
                 f"The index {path.parent} is being made by another process at this moment: try again."
             ) from error
-        with made as file:
+        with new_file as file:
             for at in _COPY_AT:
                 file.seek(at)
                 file.write(_pack(header))
@@ -120,11 +120,11 @@ def _newest(copies: list[bytes], path: Path) -> Header:
 
 
 def _pack(header: Header) -> bytes:
-    fixed = _FIXED.pack(
+    numbers = _FIXED.pack(
         _MAGIC, FORMAT, header.sequence, header.rows, header.embedded, header.applied, header.mark,
         header.entries, header.length, header.heap, len(header.segments),
     )  # fmt: skip
-    body = fixed + b"".join(_SEGMENT.pack(*segment) for segment in header.segments)
+    body = numbers + b"".join(_SEGMENT.pack(*segment) for segment in header.segments)
     body = body.ljust(_COPY_BYTES - _CHECKSUM.size, b"\0")
     return body + _CHECKSUM.pack(zlib.crc32(body))
 
@@ -142,13 +142,15 @@ def _unpack(copy: bytes, path: Path) -> Header | None:
     if not _is_whole(copy):
         return None
     body = copy[: -_CHECKSUM.size]
-    magic, version, sequence, rows, embedded, applied, mark, entries, length, heap, count = _FIXED.unpack_from(body)
+    magic, version, sequence, rows, vector_count, position, mark, entries, length, heap, count = _FIXED.unpack_from(
+        body
+    )
     if magic != _MAGIC or version < FORMAT:
         return None
     if version > FORMAT:
         raise BankTooNew(f"The index {path.parent} was written by a newer version of this program.")
     segments = tuple(_SEGMENT.unpack_from(body, _FIXED.size + i * _SEGMENT.size) for i in range(count))
     return Header(
-        sequence=sequence, rows=rows, embedded=embedded, applied=applied, mark=mark,
+        sequence=sequence, rows=rows, embedded=vector_count, applied=position, mark=mark,
         entries=entries, length=length, heap=heap, segments=segments,
     )  # fmt: skip

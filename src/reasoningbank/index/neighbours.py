@@ -1,7 +1,7 @@
 """Turns of one conversation that were kept one after the other: each helps to find its neighbour.
 
-Slots are given in the order of storing, so the turn before lies in the slot before. Knows slots and conversations by
-their keys. Refuses to know what a neighbour's word is worth.
+Slots are given in the order of storing, so the turn before lies in the slot before. Independent of what a neighbour's
+word is worth: here are only slots, and conversations by their keys.
 """
 
 from __future__ import annotations

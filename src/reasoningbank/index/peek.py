@@ -39,7 +39,7 @@ def peek(directory: Path) -> IndexInfo | None:
 
 
 def bytes_on_disk(folder: Path) -> int:
-    """What the files of a generation take on disk: the columns are sparse files, so their length says little.
+    """Disk space that the files of a generation take: the columns are sparse files, so their length says little.
 
     Nothing where another thread or process is putting another one in its place.
     """

@@ -1,6 +1,6 @@
 """Every number that trades memory, speed and recall in the embedded index, and where it was measured.
 
-Knows defaults and their reasons. Refuses to know how they are used. Measurements: `docs/decisions`.
+Defaults and their reasons, independent of how they are used. Measurements: `docs/decisions`.
 """
 
 from __future__ import annotations

@@ -35,11 +35,11 @@ class NearLook:
         self._is_over = False
 
     def is_for(self, probe: Probe, build: PgvectorBuild) -> bool:
-        """Whether it is what a probe looks for in a build, words aside, and nobody has had it yet."""
+        """True if it is what a probe looks for in a build, words aside, and nobody has had it yet."""
         if self._is_over or build is not self._build:
             return False
-        asked = self._asked
-        return probe.vector is asked.vector and (probe.where, probe.depth) == (asked.where, asked.depth)
+        own_probe = self._asked
+        return probe.vector is own_probe.vector and (probe.where, probe.depth) == (own_probe.where, own_probe.depth)
 
     @contextmanager
     def begin(self) -> Iterator[NearLook]:
@@ -53,11 +53,11 @@ class NearLook:
     def finish(self) -> tuple[list[int], bool]:
         """Numbers of the nearest rows, the nearest first, and whether each near vector has a row that passes."""
         self._is_over = True
-        found = self._hear()[-1]
-        if self._vector is not None and self.way.may_lack(len(found)):
+        rows = self._hear()[-1]
+        if self._vector is not None and self.way.may_lack(len(rows)):
             exact = self.rows.near_query(self.way.exact("num", self._vector))
-            [found] = self._build.ask(self._asked.where.tenant, exact)
-        return self.rows.keep_near(found)
+            [rows] = self._build.ask(self._asked.where.tenant, exact)
+        return self.rows.keep_near(rows)
 
 
 def _direction(vector: Floats | None) -> Floats | None:

@@ -24,7 +24,7 @@ _FACETS = """tenant text COLLATE "C" NOT NULL, namespace text COLLATE "C" NOT NU
   outcome text NOT NULL, state text NOT NULL, agent text COLLATE "C", task_type text COLLATE "C\""""
 _PARTS = ("rows", "tags", "groups", "postings", "vectors")
 ARE_THERE = " AND ".join(f"to_regclass('index_' || number || '_{part}') IS NOT NULL" for part in _PARTS)
-"""Of a row of `index_builds`, whether its tables are."""
+"""SQL condition on a row of `index_builds`: true if its tables are there."""
 OF_BUILDS = f"""SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind = 'r'
 AND relname ~ '^index_[0-9]+_({"|".join(_PARTS)})$'"""
 """The tables of builds in a schema, whichever."""

@@ -59,13 +59,13 @@ def term_keys(tenant: str, terms: Sequence[int]) -> list[int]:
 def in_requests(points: Sequence[tuple[Any, int]]) -> Iterator[list[Any]]:
     """Points in as few requests as a server takes; each comes with how many numbers it has."""
     request: list[Any] = []
-    held = 0
+    size = 0
     for point, numbers in points:
-        if request and (len(request) == MOST_POINTS or held + numbers > MOST_NUMBERS):
+        if request and (len(request) == MOST_POINTS or size + numbers > MOST_NUMBERS):
             yield request
-            request, held = [], 0
+            request, size = [], 0
         request.append(point)
-        held += numbers
+        size += numbers
     if request:
         yield request
 
@@ -76,7 +76,7 @@ def _tenant_mark(tenant: str) -> int:
 
 
 def _filterable(memory: Memory) -> dict[str, Any]:
-    """Of a memory its id and what a `Filter` asks for."""
+    """The payload of a memory: its id and what a `Filter` asks for."""
     payload: dict[str, Any] = {field: str(getattr(memory, field)) for field in _PLAIN}
     payload |= {field: value for field in ("agent", "task_type") if (value := getattr(memory, field)) is not None}
     return payload | {"tags": list(memory.tags)} if memory.tags else payload
