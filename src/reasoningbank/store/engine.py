@@ -55,7 +55,7 @@ class RowTransaction(Protocol):
         ...
 
     def leave_no_trace(self) -> None:
-        """What this transaction deletes or overwrites must be gone from the medium once it is committed."""
+        """Have what this transaction deletes or overwrites gone from the medium once it is committed."""
         ...
 
 
@@ -65,7 +65,7 @@ class Engine(Protocol):
 
     @property
     def remedy(self) -> str:
-        """What helps where records are lost, as a sentence."""
+        """The remedy where records are lost, as a sentence."""
         ...
 
     def read(self, tenant: str | None) -> AbstractContextManager[RowTransaction]: ...
@@ -103,7 +103,7 @@ class Engine(Protocol):
         ...
 
     def renew_turn(self, name: str) -> bool:
-        """Whether a turn that was taken here is still ours, perhaps because it was taken again."""
+        """True if a turn that was taken here is still ours, perhaps because it was taken again."""
         ...
 
     def salvage(self, table: Table, ids: Sequence[str]) -> list[Row]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from reasoningbank.store.engine import Engine, RowTransaction
 
 LITTLE_S = 1.0
-"""What is brought over in so long is little: then writers may be kept waiting for it."""
+"""Most seconds of a short round of catching up: then writers may be kept waiting for the last one."""
 KEEP_WAITING_S = 10.0
 """Longer than this no writer waits; they go on, and it is tried again."""
 ANOTHER_WITHIN_S = 5.0
@@ -44,7 +44,7 @@ class Watch(Protocol):
 
     def rename(self, label: str) -> None: ...
 
-    def __call__(self, done: int, total: int) -> None: ...
+    def __call__(self, count: int, total: int, /) -> None: ...
 
 
 class Migrated(NamedTuple):
@@ -115,7 +115,7 @@ class Migration:
         return Migrated(rows_compared, went_on, meanwhile, waited_s)
 
     def _is_done(self) -> bool:
-        """Whether the target is the bank that the source was moved to: it holds all that the source has seen."""
+        """True if the target is the bank that the source was moved to: it holds all that the source has seen."""
         with self._source.read(None) as rows:
             gone_to = moved_to(rows)
         if gone_to != self._to or CopyNote.find(self._target) is not None:
@@ -161,9 +161,9 @@ class Migration:
     def _fill_and_compare(self, copy: Catching) -> int:
         self._round(copy, "copying")
         self._catch_up(copy)
-        compared = self._compare(copy)
+        count = self._compare(copy)
         self._catch_up(copy)
-        return compared
+        return count
 
     def _catch_up(self, copy: Catching) -> None:
         for _ in range(_MOST_ROUNDS):
@@ -174,7 +174,7 @@ class Migration:
         """How long it took."""
         with self._source.read(None) as rows, self._target.read(None) as there:
             total = count_all_rows(rows)
-            self._begin_stage(label, total, done=min(total, count_all_rows(there)))
+            self._begin_stage(label, total, start=min(total, count_all_rows(there)))
         began = time.monotonic()
         with self._source.read(None) as rows:
             copy.catch_up(rows)
@@ -185,8 +185,8 @@ class Migration:
             copy.catch_up(rows)
             self._begin_stage("comparing", 0)
             try:
-                with self._target.read(None) as copied:
-                    return check_equal(rows, copied, self._to, settings_but=OWN_SETTINGS, progress=self._watch)
+                with self._target.read(None) as target_rows:
+                    return check_equal(rows, target_rows, self._to, settings_but=OWN_SETTINGS, progress=self._watch)
             except BankDamaged as error:
                 raise self._give_up(error) from error
 
@@ -231,8 +231,8 @@ class Migration:
 
     # ------------------------------------------------------------ telling
 
-    def _begin_stage(self, label: str, total: int, *, done: int = 0) -> None:
-        self._done, self._total = done, total
+    def _begin_stage(self, label: str, total: int, *, start: int = 0) -> None:
+        self._done, self._total = start, total
         if self._watch is not None:
             self._watch.rename(label)
 
@@ -250,9 +250,9 @@ def undo(source: Engine, target: Engine | None, rewritten: Iterable[str]) -> Non
     """
     place = str(source.info.location)
 
-    def reopen(written: RowTransaction) -> None:
-        written.take_over()
-        open_again(written)
+    def reopen(bank_rows: RowTransaction) -> None:
+        bank_rows.take_over()
+        open_again(bank_rows)
 
     with _moving_alone(*([source] if target is None else [source, target])):
         with source.read(None) as rows:
@@ -282,18 +282,18 @@ def _moving_alone(*banks: Engine) -> Iterator[None]:
 def _close_unchanged(rows: RowTransaction, target: Engine, back_to: str, rewritten: Iterable[str]) -> None:
     there = str(target.info.location)
 
-    def close(written: RowTransaction) -> None:
-        written.take_over()
-        if CopyNote.find(target) is not None or moved_to(written) == back_to:
+    def close(target_rows: RowTransaction) -> None:
+        target_rows.take_over()
+        if CopyNote.find(target) is not None or moved_to(target_rows) == back_to:
             return  # it was never opened, or is closed already
         try:
-            check_equal(rows, written, there, settings_but={*OWN_SETTINGS, *rewritten})
+            check_equal(rows, target_rows, there, settings_but={*OWN_SETTINGS, *rewritten})
         except BankDamaged:
             raise Conflict(
                 f"{there} has changed since it took over. `reasoningbank migrate {shlex.quote(there)} "
                 f"{shlex.quote(back_to)}` brings the bank back with what is new there; without it: name only the bank "
                 "that was moved."
             ) from None
-        close_as_moved(written, back_to)
+        close_as_moved(target_rows, back_to)
 
     target.write(None, close, alone=True)

@@ -32,8 +32,8 @@ class Selection(NamedTuple):
     """Values of the order's columns: only what comes behind them."""
     limit: int | None = None
     latest: int = 0
-    """Of each value that the first condition asks for, only so many rows, those with the greatest last key. A count
-    of them alone may tell a value that has none.
+    """Most rows for each value that the first condition asks for, those with the greatest last key. A count of them
+    alone may tell a value that has none.
     """
     latest_by: str = ""
     """The column that is to be greatest instead; the newest of equal rows."""

@@ -37,7 +37,7 @@ PATIENCE_S = 15.0
 OPEN_WITHIN_S = 3.0
 END_SESSION = """SELECT pg_terminate_backend(pid, 3000) FROM pg_stat_activity
   WHERE pid = %s AND backend_start::text = %s"""
-"""Of a connection that was lost: the server may go on with it."""
+"""Ends the session of a connection that was lost: the server may go on with it."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
 _KEPT_IDLE = 8
 # What it has to say of connections that broke is told by errors of ours, and by nobody on a terminal.
@@ -92,7 +92,7 @@ class TimedConnection(psycopg.Connection[Any]):
                 self._pipeline = None
 
     def send_end(self) -> None:
-        """What was sent is all of this round trip."""
+        """End the round trip: what was sent is all of it."""
         pipeline = self.enter_pipeline()
         self.pgconn.pipeline_sync()
         pipeline.result_queue.append(None)
@@ -135,8 +135,8 @@ def known_options() -> set[str]:
 
 def connect(address: PostgresAddress) -> TimedConnection:
     """A session in the bank's schema: every statement and every lock has an end."""
-    asked = address.parameters
-    if unknown := sorted(set(asked) - known_options()):
+    parameters = address.parameters
+    if unknown := sorted(set(parameters) - known_options()):
         # What it says may be a secret under a name that nobody knows.
         place = address.shown.partition("?")[0]
         raise InvalidInput(f"{place}: PostgreSQL's client knows no option {', '.join(unknown)}.")
@@ -149,7 +149,7 @@ def connect(address: PostgresAddress) -> TimedConnection:
         "tcp_user_timeout": str(int(ANSWER_WITHIN_S * 1e3)),
         "client_encoding": "UTF8",
     }
-    connection = TimedConnection.connect(**(defaults | asked), autocommit=True)  # type: ignore[arg-type]
+    connection = TimedConnection.connect(**(defaults | parameters), autocommit=True)  # type: ignore[arg-type]
     connection.made_in = os.getpid()
     with OnError(lambda _: connection.close()):
         connection.prepare_threshold = 2
@@ -182,13 +182,13 @@ def patiently(work: Callable[[], T], address: PostgresAddress, *, within_s: floa
 
 
 def _is_final(error: psycopg.Error) -> bool:
-    """Whether a server answered that it will not have us; waiting would not help. Refused by the host: it may start."""
-    said = str(error)
+    """True if a server answered that it will not have us; waiting would not help. Refused by the host: it may start."""
+    message = str(error)
     passing = ("starting up", "shutting down", "in recovery mode", "not yet accepting", "too many clients")
     return (
-        ("FATAL" in said and not any(word in said for word in passing))
-        or "resolve host" in said
-        or "translate host" in said
+        ("FATAL" in message and not any(word in message for word in passing))
+        or "resolve host" in message
+        or "translate host" in message
     )
 
 
@@ -228,10 +228,10 @@ class PostgresConnections:
 
     def _connect(self, within_s: float, in_pipeline: bool) -> TimedConnection:
         def make() -> TimedConnection:
-            made = connect(self._address)
+            fresh = connect(self._address)
             if in_pipeline:
-                made.enter_pipeline()
-            return made
+                fresh.enter_pipeline()
+            return fresh
 
         try:
             connection = patiently(make, self._address, within_s=within_s)
@@ -244,7 +244,9 @@ class PostgresConnections:
     def _pop_idle(self, in_pipeline: bool) -> TimedConnection | None:
         """The last that was used, of those that are as they are wanted if there are any."""
         with self._lock:
-            fitting = [number for number, one in enumerate(self._idle) if one.is_in_pipeline == in_pipeline]
+            fitting = [
+                number for number, connection in enumerate(self._idle) if connection.is_in_pipeline == in_pipeline
+            ]
             return self._idle.pop(fitting[-1] if fitting else -1) if self._idle else None
 
     def give_back(self, connection: TimedConnection) -> None:
@@ -288,7 +290,7 @@ def _is_idle(connection: TimedConnection) -> bool:
 
 
 def _is_quiet(connection: TimedConnection) -> bool:
-    """Whether nothing came while it was at rest: a server that ends says so, and one that ended has hung up."""
+    """True if nothing came while it was at rest: a server that ends says so, and one that ended has hung up."""
     if connection.is_ending:
         with suppress(psycopg.Error):
             connection.hear_end()

@@ -57,8 +57,8 @@ _BANK = """CREATE TABLE IF NOT EXISTS bank (
 
 def shape_of_tables() -> str:
     """A digest of all that the tables are made by: a change of it is a new version."""
-    said = "\n".join(statement for table in TABLES for statement in create_table(table))
-    return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
+    statements = "\n".join(statement for table in TABLES for statement in create_table(table))
+    return hashlib.blake2b(statements.encode(), digest_size=8).hexdigest()
 
 
 def version_of(connection: TimedConnection) -> int:

@@ -33,14 +33,14 @@ class PostgresTurns:
         """On a connection of its own, for as long as the block."""
         lock = self._lock(name)
         connection = self._connections.take()
-        granted = False
+        has_lock = False
         try:
-            granted = _is_granted_within(connection, lock, wait_s)
-            if granted:
+            has_lock = _is_granted_within(connection, lock, wait_s)
+            if has_lock:
                 self._held[name] = connection
-            yield granted
+            yield has_lock
         finally:
-            if granted:
+            if has_lock:
                 connection = self._held.pop(name)
                 # On one that broke meanwhile it is gone already.
                 with suppress(psycopg.Error):
@@ -48,20 +48,20 @@ class PostgresTurns:
             self._connections.give_back(connection)
 
     def renew(self, name: str) -> bool:
-        """Whether a turn that was taken here is still ours. One that went with its connection is taken again, unless
+        """True if a turn that was taken here is still ours. One that went with its connection is taken again, unless
         somebody else has it.
         """
-        lost = self._held.get(name)
-        if lost is None or _is_alive(lost):
-            return lost is not None
+        connection = self._held.get(name)
+        if connection is None or _is_alive(connection):
+            return connection is not None
         fresh = self._connections.take()
         with OnError(lambda _: self._connections.give_back(fresh)):
             # The server may not know yet that nobody is there: what is left of our own session is no other machine.
-            fresh.execute(END_SESSION, lost.session)
+            fresh.execute(END_SESSION, connection.session)
             is_ours = _is_granted_within(fresh, self._lock(name), _RENEW_WAIT_S)
         if is_ours:
             self._held[name] = fresh
-            self._connections.give_back(lost)
+            self._connections.give_back(connection)
         else:
             self._connections.give_back(fresh)
         return is_ours
@@ -72,10 +72,10 @@ class PostgresTurns:
 
 def _is_granted_within(connection: TimedConnection, lock: Lock, wait_s: float) -> bool:
     deadline, pause_s = time.monotonic() + wait_s, _FIRST_PAUSE_S
-    while not (granted := _is_granted(connection, lock)) and time.monotonic() < deadline:
+    while not (has_lock := _is_granted(connection, lock)) and time.monotonic() < deadline:
         time.sleep(min(pause_s, max(0.0, deadline - time.monotonic())))
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-    return granted
+    return has_lock
 
 
 def _is_granted(connection: TimedConnection, lock: Lock) -> bool:

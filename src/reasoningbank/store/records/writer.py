@@ -44,7 +44,7 @@ class RecordWriter(RecordReader):
         self._clock = clock
         self._added: set[str] = set()
         self._read: dict[tuple[type[Any], str], Record] = {}
-        """What was read of kinds with revisions, to set it aside when it is revised."""
+        """Records that were read of kinds with revisions, to set them aside when they are revised."""
 
     def _note(self, noun: str, op: Op, record_id: str) -> None:
         self._rows.put(FEED, ((noun, op.value, record_id, self._tenant, self._clock()),))
@@ -65,10 +65,10 @@ class RecordWriter(RecordReader):
             fold_task(self._rows, record, is_new=True)
 
     def get(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
-        found = super().get(kind, ids)
+        records = super().get(kind, ids)
         if table_of(kind).earlier is not None:
-            self._read.update({(kind, one): record for one, record in found.items()})
-        return found
+            self._read.update({(kind, record_id): record for record_id, record in records.items()})
+        return records
 
     def revise(self, record: Record) -> None:
         self._own(record)
@@ -105,10 +105,10 @@ class RecordWriter(RecordReader):
         this_one = equal(id=record.id)
         if coding.earlier is not None:
             this_one = equal(id=record.id, revision=cast("Memory", record).revision)
-        changed = self._rows.update(coding.table, this_one, coding.row, row)
-        if not changed and coding.earlier is not None:
-            changed = self._rows.update(coding.earlier, this_one, coding.row, row)
-        if not changed:
+        count = self._rows.update(coding.table, this_one, coding.row, row)
+        if not count and coding.earlier is not None:
+            count = self._rows.update(coding.earlier, this_one, coding.row, row)
+        if not count:
             raise NotFound(f"There is no {coding.noun} {record.id!r} here.")
         if isinstance(record, Memory):
             # They were made of what it said before.
@@ -158,8 +158,8 @@ class RecordWriter(RecordReader):
     def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None:
         if memory_id not in self._added and not self.get(Memory, [memory_id]):
             return
-        kept = [(memory_id, self._tenant, str(identity), facet, vector) for facet, vector in vectors.items()]
-        self._rows.put(VECTORS, kept, IfTaken.REPLACE)
+        rows = [(memory_id, self._tenant, str(identity), facet, vector) for facet, vector in vectors.items()]
+        self._rows.put(VECTORS, rows, IfTaken.REPLACE)
 
     def keep_trust(self, memory: Memory, level: int, marks: Sequence[int] = ()) -> None:
         self._own(memory)
@@ -191,7 +191,7 @@ def _next_revision(current: Any, coming: Any) -> Any:
 
 
 def _only_adds(current: Trajectory, coming: Trajectory) -> bool:
-    """Whether a session still says all that it said, as one does that has ended: then nothing need be set aside.
+    """True if a session still says all that it said, as one does that has ended: then nothing need be set aside.
 
     What is noted beside one that is under way grows with every look at its transcript, and is not set aside either.
     """
@@ -200,5 +200,5 @@ def _only_adds(current: Trajectory, coming: Trajectory) -> bool:
         if before is not None and before != now:
             return False
     return current.ended_at is None or all(
-        name in coming.metadata and coming.metadata[name] == said for name, said in current.metadata.items()
+        name in coming.metadata and coming.metadata[name] == value for name, value in current.metadata.items()
     )

@@ -43,7 +43,7 @@ def read_head(place: Path) -> AcknowledgedNote | None:
 
 
 def read_stamp(place: Path) -> Stamp | None:
-    """What the bank was last stamped with; None as above."""
+    """The last stamp of the bank; None as above."""
     note = _read(place, _STAMP_AT)
     return None if note is None else note.stamp
 

@@ -46,14 +46,14 @@ class UnforkedCursor(apsw.Cursor):
             return _executemany(self, sql, values, **options)
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]  # it gives the same rows
-        fetched = iter(partial(_next, self), None)
+        cursor_rows = iter(partial(_next, self), None)
         rows: list[Any] = [()]
         while rows:
             rows = []
             check_not_torn()
             try:
                 with unforked():
-                    rows.extend(islice(fetched, ROWS_AT_A_TIME))
+                    rows.extend(islice(cursor_rows, ROWS_AT_A_TIME))
             finally:
                 # Before a row that cannot be read come those that can.
                 yield from rows
@@ -101,7 +101,7 @@ def close(connection: apsw.Connection) -> None:
 
 
 def in_transaction(connection: apsw.Connection) -> bool:
-    """Whether there is one to end; not in one that was left to the parent of this process."""
+    """True if there is a transaction to end; not one that was left to the parent of this process."""
     try:
         return connection.in_transaction
     except apsw.ConnectionClosedError:

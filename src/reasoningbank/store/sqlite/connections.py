@@ -1,7 +1,7 @@
 """The connections of one process to one SQLite file: one that writes, and readers that are lent out.
 
-Knows how a connection is opened and set up, how many are kept, that a forked child begins with its own, and that what
-is written goes into the files that were opened. Does not know what is asked of them.
+Here stands how a connection is opened and set up, how many are kept, that a forked child begins with its own, and that
+what is written goes into the files that were opened. Independent of what is asked of them.
 
 SQLite's locks belong to the process, not to a connection. So a process never opens and closes the file by itself while
 it has a connection to it (the system would drop the locks of all), and a child lets go of every connection that it
@@ -64,7 +64,7 @@ class Connections:
         self._memory_name = f"file:/reasoningbank-{id(self):x}-{os.getpid()}?vfs=memdb"
         self._readers: deque[apsw.Connection] = deque()
         self._made: WeakSet[apsw.Connection] = WeakSet()
-        """Those in the hands of callers too."""
+        """All connections, those in the hands of callers too."""
         self.writer: apsw.Connection | None = None
         self.turn = WriteTurn(None)
         self._is_closed = False
@@ -290,9 +290,9 @@ class Connections:
             if not is_begun:
                 connection.execute("ROLLBACK")
 
-    def commit(self, connection: apsw.Connection, noted: list[Any], *, though_closed: bool = False) -> None:
-        """To be acknowledged once this returns, and not otherwise. `noted` is not empty once it is committed. Raises
-        before that where the bank takes no writes any more.
+    def commit(self, connection: apsw.Connection, proof: list[Any], *, though_closed: bool = False) -> None:
+        """Commit, to be acknowledged once this returns, and not otherwise. `proof` is not empty once it is
+        committed. Raises before that if the bank takes no writes any more.
         """
         watch, cursor = self._watch, make_writing_cursor(connection)
         if watch is not None and watch.keeps_head:
@@ -302,7 +302,7 @@ class Connections:
         if why_closed is not None and not though_closed:
             raise refusal(why_closed, self._path)
         # Made and noted in one step of the interpreter, so that no interrupt comes in between.
-        noted.extend(map(cursor.execute, ("COMMIT",)))
+        proof.extend(map(cursor.execute, ("COMMIT",)))
         if watch is not None:
             watch.committed(connection, stamp, head)
 
@@ -324,7 +324,7 @@ class Connections:
     # ------------------------------------------------------------ the end
 
     def _is_sound(self) -> bool:
-        """Whether the last connection may copy the log into the file, as SQLite does when it is closed."""
+        """True if the last connection may copy the log into the file, as SQLite does when it is closed."""
         if self.writer is None or not WATCHABLE or not all(self._inodes):
             return True
         try:

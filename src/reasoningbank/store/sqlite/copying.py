@@ -68,16 +68,16 @@ def passing_file(target: Path) -> Iterator[Path]:
     """A name to fill, gone at the end unless it was given another; what dead processes left there is removed."""
     remove_abandoned(target.parent)
     partial = target.with_name(f"{target.name}.partial-{os.getpid()}-{os.urandom(3).hex()}")
-    held = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), PRIVATE_MODE)
+    descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), PRIVATE_MODE)
     try:
         if sys.platform != "win32":
-            fcntl.flock(held, fcntl.LOCK_EX)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield partial
     finally:
         for name in (partial, Path(f"{partial}-journal"), Path(f"{partial}-wal"), Path(f"{partial}-shm")):
             with suppress(OSError):
                 name.unlink(missing_ok=True)
-        os.close(held)
+        os.close(descriptor)
 
 
 def remove_abandoned(folder: Path) -> None:
@@ -94,9 +94,9 @@ def abandoned_in(folder: Path) -> Iterator[Path]:
     for partial in folder.glob("*.partial-*-??????"):
         # Someone else's, or gone meanwhile: not ours.
         with suppress(OSError):
-            held = os.open(partial, os.O_RDWR | os.O_CLOEXEC)
+            descriptor = os.open(partial, os.O_RDWR | os.O_CLOEXEC)
             try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 yield partial
             finally:
-                os.close(held)
+                os.close(descriptor)

@@ -1,6 +1,6 @@
 """Translates errors of SQLite into the project's own.
 
-Knows which APSW error means what for a caller. A busy file is never called a damaged one.
+Says what each APSW error means for a caller. A busy file is never called a damaged one.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def translate(  # noqa: C901, PLR0911 - one case for each kind of fault
 
 
 def remedy(location: str | Path) -> str:
-    """What helps where records are lost."""
+    """The remedy where records are lost, as a sentence."""
     return f"Put a backup in its place: 'reasoningbank recover BACKUP --bank {location}'."
 
 

@@ -73,6 +73,6 @@ def held_alone(place: Path) -> Iterator[None]:
 def _holder(descriptor: int) -> str:
     if not sys.platform.startswith("linux"):
         return "Another process"
-    asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, _SHARED_FIRST, _SHARED_BYTES, 0)
-    kind, _, _, _, process = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, asked)[: _FLOCK.size])
+    request = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, _SHARED_FIRST, _SHARED_BYTES, 0)
+    kind, _, _, _, process = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, request)[: _FLOCK.size])
     return f"Process {process}" if kind != fcntl.F_UNLCK and process > 0 else "Another process"

@@ -1,6 +1,6 @@
 """Opens a SQLite file as a bank of the right schema, or says why not.
 
-Knows how to tell a bank from a foreign, a newer or a cut file without touching it, and how to bring one up to date.
+Tells a bank from a foreign, a newer or a cut file without touching it, and brings one up to date.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Access:
 
 
 def access_to(path: Path, *, create: bool, read_only: bool) -> Access:
-    """What may be done with a file. This process may have it open already, so it is looked into by SQLite's own means:
+    """Possible access to a file. This process may have it open already, so it is looked into by SQLite's own means:
     closing a descriptor of one's own would drop the locks by which other processes know that it is in use.
     """
     if "\0" in str(path):

@@ -80,7 +80,7 @@ def check_pair(place: Path) -> None:
 
 
 def _verdict(place: Path, descriptor: int) -> str | None:
-    """What does not fit; None where all does, or where nobody can tell."""
+    """The mismatch between a file and its log; None if they fit, or nobody can tell."""
     log = Log(lambda size, at: os.pread(descriptor, size, at))
     log.look()
     if not log.committed:

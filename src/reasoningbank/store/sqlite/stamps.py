@@ -5,7 +5,7 @@ the log writes a stamp: a name of its own, by chance, and the name that the file
 disk then carries the name from before the run, or one that stands in the log; anything else is another file, or another
 log. A copy that is meant to be put somewhere else is given a fresh stamp, which no log knows.
 
-Knows the row, the page that holds it, and how both are found in a log without SQLite. Does not know when to look.
+Here are the row, the page that holds it, and how both are found in a log without SQLite; who looks decides when.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import apsw
 MAGIC = b"RBNKMARK"
 NAME_BYTES = 16
 NOTHING = bytes(NAME_BYTES)
-"""What a file carried that had no stamp yet."""
+"""Name of a file that carries no stamp yet."""
 STAMP_BYTES = len(MAGIC) + 2 * NAME_BYTES
 
 _LOG_HEADER = struct.Struct(">4sIIIIIII")
@@ -54,7 +54,7 @@ def kept_stamp(connection: apsw.Connection) -> Stamp | None:
 
 
 def stamp_and_head(connection: apsw.Connection) -> tuple[Stamp | None, int]:
-    """What a transaction sees: the stamp, and the newest number of the feed."""
+    """The stamp and the newest number of the feed, as a transaction sees them."""
     row: Any = connection.execute("SELECT (SELECT mark FROM stamp), max(seq) FROM feed").fetchone()
     return Stamp.from_bytes(row[0] or b""), row[1] or 0
 
@@ -141,11 +141,11 @@ class Log:
         return self.stamps[0][1] if self.stamps and self.stamps[0][0] <= self.committed else None
 
     def names(self, after: int = 0) -> set[bytes]:
-        """What the file may carry once frames behind `after` are copied into it, in part or all of them."""
+        """Names that the file may carry once frames behind `after` are copied into it, in part or all of them."""
         return {stamp.own for frame, stamp in self.stamps if after < frame <= self.committed}
 
     def begins_whole(self) -> bool:
-        """Whether the first transaction matches its checksums, as a torn one does not."""
+        """True if the first transaction matches its checksums, as a torn one does not."""
         order = _LOG_MAGICS[self.header[:4]]
         sums = _checksum(order, self.header[:24], (0, 0))
         if sums != struct.unpack(">II", self.header[24:32]):
@@ -162,9 +162,9 @@ class Log:
 
 
 def _checksum(order: str, data: bytes, start: tuple[int, int]) -> tuple[int, int]:
-    one, two = start
+    s0, s1 = start
     words = struct.unpack(f"{order}{len(data) // 4}I", data)
     for first, second in zip(words[::2], words[1::2], strict=True):
-        one = one + first + two & 0xFFFFFFFF
-        two = two + second + one & 0xFFFFFFFF
-    return one, two
+        s0 = s0 + first + s1 & 0xFFFFFFFF
+        s1 = s1 + second + s0 & 0xFFFFFFFF
+    return s0, s1

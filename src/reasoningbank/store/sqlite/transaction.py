@@ -45,17 +45,17 @@ class SqliteTransaction:
     def scan_each(self, selections: Sequence[Selection]) -> list[list[Row]]:
         if len({len(selection.columns) for selection in selections}) > 1:
             return [list(self.scan(selection)) for selection in selections]
-        found: list[list[Row]] = [[] for _ in selections]
+        pages: list[list[Row]] = [[] for _ in selections]
         for place, *row in self._connection.execute(*statements.select_each(selections, self.tenant)):
-            found[place].append(row)
-        return found
+            pages[place].append(row)
+        return pages
 
     def put(self, table: Table, rows: Sequence[Row], if_taken: IfTaken = IfTaken.REFUSE) -> None:
         pending = self._pending
         if table.by_number_of:
             # Mostly those of one row.
             for row_id in {row_id for _, row_id in rows}:
-                pending.mark(row_id, [mark for mark, marked in rows if marked == row_id])
+                pending.mark(row_id, [mark for mark, owner_id in rows if owner_id == row_id])
             return
         insert = statements.insert(table, if_taken)
         try:
@@ -65,8 +65,8 @@ class SqliteTransaction:
             raise translate(error, self._location) from error
 
     def update(self, table: Table, where: Sequence[Condition], columns: Sequence[str], values: Row) -> int:
-        sql, wanted = statements.update(table, columns, where, self.tenant)
-        return self._change(sql, [*values, *wanted])
+        sql, parameters = statements.update(table, columns, where, self.tenant)
+        return self._change(sql, [*values, *parameters])
 
     def delete(self, table: Table, where: Sequence[Condition]) -> int:
         return self._change(*statements.delete(table, where, self.tenant))

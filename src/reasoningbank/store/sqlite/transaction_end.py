@@ -1,7 +1,7 @@
-"""What a writing transaction looks at before it is committed, asked in one statement.
+"""The last look of a writing transaction before it is committed, asked in one statement.
 
-Each is read to its end: an error that is raised afterwards keeps the cursor, and with a row to come that keeps the
-file open when its connection is closed.
+Each is read to its end: an error that is raised afterwards keeps the cursor, and with a row to come that keeps the file
+open when its connection is closed.
 """
 
 from __future__ import annotations

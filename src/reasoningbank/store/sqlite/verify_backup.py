@@ -83,8 +83,8 @@ def _damaged_rows(connection: apsw.Connection, coding: RecordTable[Any], name: s
             unreadable: Any = connection.execute(
                 f"SELECT num, CAST(id AS BLOB) FROM {name} WHERE num > ? ORDER BY num LIMIT 1", (last,)
             ).fetchone()
-            last, named = unreadable[0], bytes(unreadable[1]).decode("utf-8", "replace")
-            yield Damage(kind=coding.noun, id=named, problem=f"unreadable row in {name}: {error}")
+            last, record_id = unreadable[0], bytes(unreadable[1]).decode("utf-8", "replace")
+            yield Damage(kind=coding.noun, id=record_id, problem=f"unreadable row in {name}: {error}")
         except apsw.Error as error:
             # A page is damaged; the file check above has named it.
             yield Damage(kind=coding.noun, id="", problem=f"unreadable row in {name}: {error}")
