@@ -89,10 +89,14 @@ class Content(ABC):
             if (span := (span_[0], span_[1]))
         }
         self._tail = self._read_tail(header, rows)
+        signs, finer, full = (
+            file.view(header.embedded * width)[: header.embedded * width].reshape(header.embedded, width)
+            for file, width in zip(self._vectors, self._widths, strict=True)
+        )
         return Snapshot(
             header=header,
             rows=rows,
-            vectors=self._vectors_at(header.embedded),
+            vectors=KeptVectors(signs, finer, full.view("<f2")),
             entries=self.all_entries(header),
             segments=tuple(self._segments.values()),
             tail=self._tail,
@@ -105,13 +109,6 @@ class Content(ABC):
 
     def _open_segment(self, first: int, last: int, check: int) -> Segment:
         return Segment(self.directory / segment_name(first, last), first, last, check)
-
-    def _vectors_at(self, count: int) -> KeptVectors:
-        signs, finer, full = (
-            file.view(count * width)[: count * width].reshape(count, width)
-            for file, width in zip(self._vectors, self._widths, strict=True)
-        )
-        return KeptVectors(signs, finer, full.view("<f2"))
 
     @property
     def _widths(self) -> tuple[int, int, int]:

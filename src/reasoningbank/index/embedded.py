@@ -48,7 +48,6 @@ Floats = NDArray[np.float32]
 T = TypeVar("T")
 _CREATE_WAIT_S = 10.0
 _MOST_ATTEMPTS = 20
-_SPARE_SCRATCHES = 2
 _ENCODED_AT_A_TIME = 4096
 _GENERATION = pattern(r"gen-[0-9]{1,15}")
 _SLOTS_PER_TURN = 64
@@ -364,7 +363,7 @@ class EmbeddedIndex:
             scratch = Scratch.of(rows)
         with damage_is_named(self._directory):
             yield scratch
-        if len(self._scratches) < _SPARE_SCRATCHES:
+        if len(self._scratches) < 2:
             self._scratches.append(scratch)
 
     def vectors_of(self, candidates: Candidates, rows: Sequence[int]) -> Floats:

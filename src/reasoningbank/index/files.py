@@ -61,7 +61,11 @@ class GrowingFile:
         with full_disk_is_an_error(self.path):
             descriptor = self._reserved(at + len(raw))
             while len(raw):
-                count = _write_at(descriptor, raw, at)
+                if hasattr(os, "pwrite"):
+                    count = os.pwrite(descriptor, raw, at)
+                else:
+                    os.lseek(descriptor, at, os.SEEK_SET)
+                    count = os.write(descriptor, raw)
                 raw, at = raw[count:], at + count
         self._dirty = True
 
@@ -199,10 +203,3 @@ def _extents(descriptor: int, start: int) -> Iterator[tuple[int, int]]:
             raise
         start = os.lseek(descriptor, at, os.SEEK_HOLE)
         yield at, start
-
-
-def _write_at(descriptor: int, data: memoryview, at: int) -> int:
-    if hasattr(os, "pwrite"):
-        return os.pwrite(descriptor, data, at)
-    os.lseek(descriptor, at, os.SEEK_SET)
-    return os.write(descriptor, data)

@@ -22,7 +22,6 @@ _COPY_AT = (0, 4096)
 _FIXED = struct.Struct("<4sIQQQQQQQQI")
 _SEGMENT = struct.Struct("<III")
 _SEQUENCE = struct.Struct("<Q")
-_SEQUENCE_AT = 8
 _CHECKSUM = struct.Struct("<I")
 
 
@@ -86,7 +85,8 @@ class HeaderFile:
 
     def sequence(self) -> int:
         """The newest sequence number that either copy claims, checked or not: cheap, to see whether to `read`."""
-        return max(int(_SEQUENCE.unpack_from(self._map, at + _SEQUENCE_AT)[0]) for at in _COPY_AT)
+        # It stands eight bytes behind the beginning of a copy.
+        return max(int(_SEQUENCE.unpack_from(self._map, at + 8)[0]) for at in _COPY_AT)
 
     def read(self) -> Header:
         return _newest([self._copy(at) for at in _COPY_AT], self._path)

@@ -8,6 +8,7 @@ exactly.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,6 @@ OUTCOMES = tuple(Outcome)
 STATES = tuple(State)
 _PROJECT = SCOPES.index(Scope.PROJECT)
 _TEAM = SCOPES.index(Scope.TEAM)
-_MOST_KEPT = 4
 Mask = NDArray[np.bool_]
 
 
@@ -58,7 +58,7 @@ class Masks:
             if key == where:
                 return selection
         selection = apply_filter(where, rows, segments, tail, scratch)
-        self._kept = ((where, selection), *self._kept[: _MOST_KEPT - 1])
+        self._kept = ((where, selection), *self._kept[:3])
         return selection
 
 
@@ -109,7 +109,7 @@ def _parts(where: Filter, rows: Rows, segments: Sequence[Segment], tail: Tail) -
     parts += _tag_parts(where, segments, tail)
     for name, value in (("agent", where.agent), ("task_type", where.task_type)):
         if value is not None:
-            parts.append((name, _equal_to(rows.blocks(name), name_key(value))))
+            parts.append((name, partial(_keep_equal, column=rows.blocks(name), key=name_key(value))))
     return parts
 
 
@@ -134,10 +134,6 @@ def _drop_other_teams(mask: Mask, tenant: str, team: TeamReach, rows: Rows) -> N
 def _keep_equal(mask: Mask, other: Mask, column: NDArray[Any], key: int) -> None:
     np.equal(column, column.dtype.type(key), out=other)
     mask &= other
-
-
-def _equal_to(column: NDArray[Any], key: int) -> Keep:
-    return lambda mask, other: _keep_equal(mask, other, column, key)
 
 
 def _any_of(column: NDArray[Any], values: list[int]) -> Keep:

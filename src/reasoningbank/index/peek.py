@@ -9,12 +9,10 @@ from reasoningbank.core.errors import BankDamaged, EmbedderMismatch
 from reasoningbank.index.header import read_header
 from reasoningbank.ports import IndexInfo
 
-_LOOKS = 5
-
 
 def peek(directory: Path) -> IndexInfo | None:
     """None when there is no index, or one of an older version of this program."""
-    for _ in range(_LOOKS):
+    for _ in range(5):
         name = _name_of_current(directory)
         try:
             header = read_header(directory / name / "header")

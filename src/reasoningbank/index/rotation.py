@@ -19,7 +19,6 @@ from reasoningbank.core.frozen import dataclass
 Floats = NDArray[np.float32]
 _WORD_BITS = 64
 _ROUNDS = 2
-_SEED = 20251
 _STEP_PRODUCTS = 1 << 19
 """Multiplications of one step: few enough for BLAS to stay in this thread, and for the rows to stay in the cache. All
 rows at once took twice as long on a quiet machine and nine times as long on a busy one."""
@@ -62,7 +61,7 @@ def bits_for(dimension: int) -> int:
 
 
 def make_rotation(dimension: int) -> Rotation:
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(20251)
     bits = bits_for(dimension)
     a = next(a for a in range(math.isqrt(bits), 0, -1) if bits % a == 0)
     return Rotation(

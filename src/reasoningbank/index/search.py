@@ -83,7 +83,7 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
         (
             *by_vector.tolist(),
             *by_keyword.tolist(),
-            *_asked_for(snapshot, probe, selection.mask),
+            *(of_id[-1] for of_id in find(snapshot, probe.also).values() if selection.mask[of_id[-1]]),
             *shares.best(shares_worth, probe.depth),
             *exact,
         )
@@ -113,12 +113,6 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
 
 _SAMPLED_ROWS = 4096
 _NONE: Slots = np.empty(0, np.int64)
-
-
-def _asked_for(snapshot: Snapshot, probe: Probe, mask: Mask) -> list[int]:
-    if not probe.also:
-        return []
-    return [slots[-1] for slots in find(snapshot, probe.also).values() if mask[slots[-1]]]
 
 
 @dataclass(frozen=True, slots=True)

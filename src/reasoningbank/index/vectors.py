@@ -105,7 +105,7 @@ def cosines(vectors: KeptVectors, slots: Slots, query: Halves, room: Codes) -> F
     """Exact up to half precision; NaN where there is no vector."""
     similarities = np.empty(len(slots), np.float32)
     for piece, rows in _gather(vectors.full, slots, room):
-        similarities[piece] = _flat(simsimd.cdist(rows, query[None], metric="dot"))
+        similarities[piece] = np.asarray(simsimd.cdist(rows, query[None], metric="dot")).reshape(-1)
     # Only an absent vector, or one at a right angle, gives zero exactly.
     zero = (similarities == 0).nonzero()[0]
     if len(zero):
@@ -233,7 +233,9 @@ def _score(
     """
     fewest = max(policy.rescored, _SCORED_PER_WANTED * depth)
     sure = min(depth, max(_SURE_AT_LEAST, depth // _ASKED_PER_SHOWN))
-    bar = _bar(cosines(vectors, slots[_about_best(guesses, _TRIED_PER_SURE * sure)], query.half, room), sure)
+    sample = cosines(vectors, slots[_about_best(guesses, _TRIED_PER_SURE * sure)], query.half, room)
+    sample = sample[~np.isnan(sample)]
+    bar = float(_nth_largest(sample, sure)) if len(sample) >= sure else -1.0
     # The best by signs hold most of the best in truth, so the bar is nearly where it will end; the rest is looked at
     # in two bits, unless signs alone rule it out.
     most = max(fewest, len(slots) // policy.refined_part)
@@ -260,11 +262,6 @@ def _best(guesses: Floats, count: int) -> Slots:
     return (guesses >= _nth_largest(guesses, min(count, len(guesses)))).nonzero()[0]
 
 
-def _bar(similarities: Floats, sure: int) -> float:
-    values = similarities[~np.isnan(similarities)]
-    return float(_nth_largest(values, sure)) if len(values) >= sure else -1.0
-
-
 def _nth_largest(values: Floats, n: int) -> np.float32:
     return np.float32(np.partition(values, len(values) - n)[len(values) - n])
 
@@ -278,7 +275,3 @@ def _hamming(codes: Codes, query: Codes, out: NDArray[np.uint16]) -> None:
 def present(codes: Codes, slots: Slots) -> NDArray[np.bool_]:
     """Which of the slots have a vector, by its signs: those of one that exists are never all 0."""
     return np.asarray(codes[slots].view(np.uint64).any(axis=1))
-
-
-def _flat(tensor: object) -> NDArray[np.float64]:
-    return np.asarray(tensor).reshape(-1)

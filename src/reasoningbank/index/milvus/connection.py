@@ -27,8 +27,6 @@ FILE_WITHIN_S = 120.0
 """milvus-lite makes an object of every row that passes, vector and all, for each question: seconds for ten thousand. It
 runs in this process, so that nobody is away."""
 LOAD_WITHIN_S = 120.0
-_AT_ONCE = 8
-_MOST_SAID = 300
 _AWAY = re.compile("Retry timeout|closed channel|should create connection first")
 _left_to_parents: list[Any] = []
 """Connections of a parent: closing one here would end it there."""
@@ -79,7 +77,7 @@ class MilvusConnection:
             return [ask() for ask in questions]
         with self._lock:
             if self._crew is None:
-                self._crew = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="milvus")
+                self._crew = ThreadPoolExecutor(8, thread_name_prefix="milvus")
             crew = self._crew
         return [answer.result() for answer in [crew.submit(ask) for ask in questions]]
 
@@ -174,7 +172,7 @@ class MilvusConnection:
 
 def _words(error: Exception) -> str:
     details = error.details() if hasattr(error, "details") else getattr(error, "message", "")
-    return " ".join(str(details or type(error).__name__).split())[:_MOST_SAID].rstrip(".")
+    return " ".join(str(details or type(error).__name__).split())[:300].rstrip(".")
 
 
 def load_client() -> Callable[..., Any]:

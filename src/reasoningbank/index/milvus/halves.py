@@ -18,8 +18,6 @@ from reasoningbank.ports import Filter, Frequencies, IndexPosition, WordRow
 Floats = NDArray[np.float32]
 _AND_EMBEDDED = f" and {EMBEDDED}"
 _COMPARED_HERE = 1_000
-_LEAST_EF = 256
-_MOST_EF = 32_768
 _FEW = 256
 """Holders of a rare term are counted by finding them; of one with more by the server's own count."""
 _KEPT_FIELDS = (
@@ -82,7 +80,7 @@ class MilvusVectors(MilvusHalf):
         condition, unit = expression_for(where) + _AND_EMBEDDED, _unit(vector)
         if counts_of(self.collection, [condition])[0] <= _COMPARED_HERE:
             return self._nearest_of_all(unit, condition)[:k]
-        ef = min(max(_LEAST_EF, 4 * k), _MOST_EF)
+        ef = min(max(256, 4 * k), 32_768)
         return self.collection.search("text_vector", [unit], condition, k, {"ef": ef})[0]
 
     def _nearest_of_all(self, unit: Floats, condition: str) -> list[tuple[str, float]]:
@@ -139,18 +137,15 @@ class MilvusWords(MilvusHalf):
         # A long memory may have more terms than an array holds.
         holding |= {term: max(_FEW, count) for term, count in zip(many, counts, strict=True)}
         if (own, "length") not in cache:
-            cache[own, "length"] = self._mean_length(own)
+            # Of as many memories as one question gives back: beyond that, one more makes no difference.
+            lengths = [int(row["length"]) for row in collection.rows(own, ["length"], MOST_FOUND)]
+            cache[own, "length"] = sum(lengths) / max(1, len(lengths))
         cache |= {(own, term): count for term, count in holding.items()}
         return Frequencies(
             rows=rows,
             mean_length=cache[own, "length"],
             holding=[cache[own, term] for term in terms],
         )
-
-    def _mean_length(self, own: str) -> float:
-        """Mean length of as many memories as one question gives back: beyond that, one more makes no difference."""
-        lengths = [int(row["length"]) for row in self.collection.rows(own, ["length"], MOST_FOUND)]
-        return sum(lengths) / max(1, len(lengths))
 
     def counts(self, filters: Sequence[Filter]) -> list[int]:
         return counts_of(self.collection, [expression_for(where) for where in filters])

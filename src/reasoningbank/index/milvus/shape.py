@@ -28,7 +28,6 @@ _NAME_BYTES = 800
 _TAG_BYTES = 16_384
 _NAMES = ("namespace", "scope", "state", "outcome", "agent", "task_type")
 _DENSE = {"index_type": "HNSW", "metric_type": "IP", "params": {"M": 24, "efConstruction": 200}}
-_LOCAL = "milvus_lite"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +43,7 @@ class Abilities:
 
     @classmethod
     def of(cls, version: str) -> Abilities:
-        if version.startswith(_LOCAL):
+        if version.startswith("milvus_lite"):
             return cls(version=version, sparse=True, full_text=True, array_index=False)
         numbers = tuple(map(int, re.findall(r"\d+", version)[:2])) or (0, 0)
         return cls(

@@ -23,7 +23,6 @@ WORDS, VECTORS = "words", "vectors"
 _LOOK = f"SELECT number, embedder = %s AND facet = %s, {ARE_THERE} FROM index_builds WHERE name = %s"
 _STAMP = """SELECT changes, graph_reach, words_applied, words_mark, vectors_applied, vectors_mark
 FROM index_builds WHERE name = %s AND number = %s"""
-_MOST_CENSUSES = 64
 
 
 class BuildStamp(NamedTuple):
@@ -186,7 +185,7 @@ class PgvectorBuild:
         previous = self._censuses.get(tenant)
         if previous is not None and (previous.changes, previous.reach) == (stamp.changes, stamp.reach):
             return previous
-        if len(self._censuses) >= _MOST_CENSUSES:
+        if len(self._censuses) >= 64:
             self._censuses = {}
         current = read_census(tenant, self.stamp_query, self.ask, self.tables)
         self._censuses[tenant] = current

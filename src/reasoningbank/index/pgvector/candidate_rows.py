@@ -118,11 +118,15 @@ class CandidateRows(dict[int, CandidateRow]):
         """The turns just before and after those that are turns of a conversation: rows are numbered as they came."""
         near = [num + step for num in nums if self[num].conversation != ABSENT for step in (-1, 1)]
         self.take(near)
-        return [num for num in near if num in self and self._is_beside(num)]
-
-    def _is_beside(self, num: int) -> bool:
-        own = self[num].conversation
-        return any(other in self and self[other].conversation == own != ABSENT for other in (num - 1, num + 1))
+        return [
+            num
+            for num in near
+            if num in self
+            and any(
+                other in self and self[other].conversation == self[num].conversation != ABSENT
+                for other in (num - 1, num + 1)
+            )
+        ]
 
     def places_beside(self, nums: Sequence[int]) -> NDArray[np.int64]:
         """(n, 2): the places of the turns before and after among the numbers; −1 where there is none."""

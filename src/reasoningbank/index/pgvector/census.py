@@ -15,8 +15,6 @@ from reasoningbank.index.pgvector.server import Query, Rows
 from reasoningbank.index.pgvector.tables import BuildTables
 from reasoningbank.ports import Filter
 
-_MOST_KEPT = 256
-
 
 class AskTenant(Protocol):
     def __call__(self, tenant: str, /, *queries: Query) -> list[Rows]: ...
@@ -46,7 +44,7 @@ class Census:
     def counts(self, filters: Sequence[Filter], ask: AskTenant, tables: BuildTables) -> list[int]:
         """How many memories pass each filter."""
         tag_filters = [where for where in filters if where not in self._known and (where.tags or where.without_tags)]
-        if len(self._known) > _MOST_KEPT:
+        if len(self._known) > 256:
             self._known = {}
         if tag_filters:
             answers = ask(tag_filters[0].tenant, *(_count_tagged(where, tables) for where in tag_filters))

@@ -34,7 +34,8 @@ def condition_of(where: Filter, tables: BuildTables) -> Condition:
     for tag in where.tags:
         add(f"num = ANY(ARRAY(SELECT num FROM {tables.tags} WHERE tenant = %s AND tag = %s))", where.tenant, tag)
     if where.without_tags:
-        add(f"num <> ALL(ARRAY({_with_any_tag(tables)}))", where.tenant, list(where.without_tags))
+        with_any = f"SELECT num FROM {tables.tags} WHERE tenant = %s AND tag = ANY(%s::text[])"
+        add(f"num <> ALL(ARRAY({with_any}))", where.tenant, list(where.without_tags))
     return " AND ".join(conditions), values
 
 
@@ -44,7 +45,3 @@ def _reach(where: Filter, namespace: str) -> tuple[Any, ...]:
         in_team += f" AND {'' if where.team.inside else 'NOT '}namespace = ANY(%s::text[])"
         mates = [list(where.team.namespaces)]
     return f"(namespace = %s OR scope = 'org' OR ({in_team}))", namespace, *mates
-
-
-def _with_any_tag(tables: BuildTables) -> str:
-    return f"SELECT num FROM {tables.tags} WHERE tenant = %s AND tag = ANY(%s::text[])"

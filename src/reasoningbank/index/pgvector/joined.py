@@ -30,7 +30,6 @@ from reasoningbank.index.rows import packed_standings
 from reasoningbank.lexical.asked_words import AskedWords, QuestionTerms
 from reasoningbank.ports import FILTER_PARTS, Candidates, Filter, IndexPosition, Probe
 
-_DEEPER_BY = 8
 _SCOPES = {scope.value: scope for scope in Scope}
 
 
@@ -133,7 +132,7 @@ class PgvectorJoined:
             nums = [num for num in by_words if num in rows][: probe.depth]
             if len(nums) == probe.depth or depth >= len(holders.by_words):
                 return nums
-            depth, ids = depth * _DEEPER_BY, ()
+            depth, ids = depth * 8, ()
 
     def _check_changed(self, before: Census) -> None:
         """Vectors without rows that pass like them: somebody has written meanwhile, or vectors are owed. Else they are

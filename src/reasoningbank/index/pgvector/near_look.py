@@ -11,7 +11,7 @@ import numpy as np
 from reasoningbank.index.pgvector.build import PgvectorBuild
 from reasoningbank.index.pgvector.candidate_rows import CandidateRows
 from reasoningbank.index.pgvector.nearest import SearchWay
-from reasoningbank.index.pgvector.packing import Floats, vector_text
+from reasoningbank.index.pgvector.packing import vector_text
 from reasoningbank.index.pgvector.server import Rows
 from reasoningbank.ports import Probe
 
@@ -24,9 +24,13 @@ class NearLook:
 
     def __init__(self, build: PgvectorBuild, probe: Probe) -> None:
         where = probe.where
-        vector = _direction(probe.vector) if probe.depth > 0 else None
         self._build, self._asked = build, probe
-        self._vector = None if vector is None else vector_text(vector)
+        self._vector: str | None = None
+        if probe.vector is not None and probe.depth > 0:
+            flat = np.asarray(probe.vector, np.float32).reshape(-1)
+            length = float(np.linalg.norm(flat))
+            if 0 < length < math.inf:
+                self._vector = vector_text(flat / np.float32(length))
         self.census = build.last_census(where.tenant)
         [passing] = build.counts([where], self.census)
         self.way = SearchWay(build.tables, where, probe.depth, passing, self.census.reach)
@@ -58,11 +62,3 @@ class NearLook:
             exact = self.rows.near_query(self.way.exact("num", self._vector))
             [rows] = self._build.ask(self._asked.where.tenant, exact)
         return self.rows.keep_near(rows)
-
-
-def _direction(vector: Floats | None) -> Floats | None:
-    if vector is None:
-        return None
-    flat = np.asarray(vector, np.float32).reshape(-1)
-    length = float(np.linalg.norm(flat))
-    return flat / np.float32(length) if 0 < length < math.inf else None

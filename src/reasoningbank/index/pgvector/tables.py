@@ -73,13 +73,15 @@ class BuildTables:
         ]
 
     def create_vectors(self, identity: EmbedderIdentity) -> list[str]:
+        # A page has room for a halfvec of so many dimensions.
+        storage = "PLAIN" if identity.dimension <= 3_500 else "EXTERNAL"
         return [
             (
                 f'CREATE TABLE {self.vectors} (num bigint PRIMARY KEY, id text COLLATE "C" NOT NULL, {_FACETS}, '
                 f"vector halfvec({identity.dimension}) NOT NULL)"
             ),
             # Beside the rest of its row: a scan that looked each of them up elsewhere would take ten times as long.
-            f"ALTER TABLE {self.vectors} ALTER vector SET STORAGE {_storage(identity.dimension)}",
+            f"ALTER TABLE {self.vectors} ALTER vector SET STORAGE {storage}",
             *self._filter_indexes(self.vectors),
             *guard_tenant(self.vectors),
         ]
@@ -91,11 +93,3 @@ class BuildTables:
 
     def drop(self) -> str:
         return f"DROP TABLE IF EXISTS {', '.join(self.all)}"
-
-
-_FITS_IN_A_PAGE = 3_500
-"""Dimensions of a halfvec that a page has room for."""
-
-
-def _storage(dimension: int) -> str:
-    return "PLAIN" if dimension <= _FITS_IN_A_PAGE else "EXTERNAL"

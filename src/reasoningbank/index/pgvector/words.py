@@ -14,8 +14,6 @@ from reasoningbank.index.pgvector.postings import FoundTerms, ScoredRows, postin
 from reasoningbank.index.pgvector.row_changes import delete_rows, put_rows
 from reasoningbank.ports import Filter, Frequencies, IndexPosition, WordRow
 
-_DEEPER_BY = 8
-
 
 class PgvectorWords:
     def __init__(self, build: PgvectorBuild) -> None:
@@ -66,7 +64,7 @@ class PgvectorWords:
             ids_by_query = [[ids[num] for num in each if num in ids][:k] for each in best]
             if all(len(own) == k or depth >= len(ranking) for own, ranking in zip(ids_by_query, rankings, strict=True)):
                 return ids_by_query
-            depth *= _DEEPER_BY
+            depth *= 8
 
     def frequencies(self, tenant: str, terms: Sequence[int]) -> Frequencies:
         build = self._build

@@ -29,7 +29,6 @@ _STATUS_OF = {
 }
 _LATER = "Nothing is lost: it catches up by itself."
 _ANEW = "It is built anew from the records."
-_MOST_SAID = 200
 
 
 class NoCollection(BankDamaged):
@@ -106,7 +105,7 @@ def _words(error: Exception) -> str:
         message = str(source) or type(source).__name__
     else:
         message = "an answer that cannot be read"
-    return " ".join(message.split())[:_MOST_SAID]
+    return " ".join(message.split())[:200]
 
 
 def _is_late(error: Exception) -> bool:
