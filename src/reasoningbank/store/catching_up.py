@@ -90,9 +90,10 @@ class Catching:
         ((head,),) = rows.scan(Selection(FEED, ("max:seq",)))
         ids_by_noun = touched_since(rows, self.note.heeded)
         self._drop_marks(ids_by_noun.get("memory", ()))
-        for put in (False, True):
+        for take_over in (self._drop_surplus, self._put_again):
             # First whatever holds a key that another row has now gives it up.
-            self._take_over_again(rows, ids_by_noun, put=put)
+            for table, where in _rows_under(ids_by_noun):
+                take_over(rows, table, where)
         self._drop_showings(rows, ids_by_noun.get("memory", ()))
         for table in _NUMBERED:
             self._append(rows, table)
@@ -134,10 +135,6 @@ class Catching:
             self._write(lambda target, page=page: target.put(table, page, if_there(table)), len(page))  # type: ignore[misc]
 
     # ------------------------------------------------------------ what the feed names
-
-    def _take_over_again(self, rows: RowTransaction, ids_by_noun: IdsByNoun, *, put: bool) -> None:
-        for table, where in _rows_under(ids_by_noun):
-            (self._put_again if put else self._drop_surplus)(rows, table, where)
 
     def _brought_before(self, rows: RowTransaction, table: Table, where: Any) -> list[Row]:
         """Rows at the source that `where` selects and that have come over already."""

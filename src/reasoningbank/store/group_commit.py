@@ -196,7 +196,11 @@ class GroupCommit:
         again: list[Unit[Any]] = []
         self._committing = threading.get_ident()
         try:
-            self._run_all(units)
+            if units and (units[0].alone or not self._run(units, False)):
+                # One of them failed and took the rest with it: each again on its own, telling it where it fails.
+                for unit in units:
+                    if unit.error is None:
+                        self._run([unit], True)
         except StoreError as error:
             for unit in units:
                 unit.error = unit.error or error
@@ -209,13 +213,6 @@ class GroupCommit:
                 if unit not in again:
                     waiters.append(unit)
                     unit.done = True
-
-    def _run_all(self, units: list[Unit[Any]]) -> None:
-        if units and (units[0].alone or not self._run(units, False)):
-            # One of them failed and took the rest with it: each again on its own, telling it where it fails.
-            for unit in units:
-                if unit.error is None:
-                    self._run([unit], True)
 
     def _put_back(self, own: Unit[Any], units: list[Unit[Any]]) -> list[Unit[Any]]:
         """Leave to the next leader what is not written, but for the unit that was being run: the interrupt may be its

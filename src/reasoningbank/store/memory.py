@@ -137,10 +137,8 @@ class MemoryTransaction:
         if self._adds_only:
             raise StoreError("A change that was said to add only asked for what is there.")
         rows = self.tables[table.name].at_key(where)
-        return [row for row in rows if self._is_own(table, row) and _fits(row, where)]
-
-    def _is_own(self, table: Table, row: NamedRow) -> bool:
-        return self.tenant is None or not table.has_tenant or row["tenant"] == self.tenant
+        is_open = self.tenant is None or not table.has_tenant
+        return [row for row in rows if (is_open or row["tenant"] == self.tenant) and _fits(row, where)]
 
     def scan(self, selection: Selection) -> Iterable[Row]:
         table, columns, where, joins, order, descending, after, limit, latest, latest_by, without, _ = selection

@@ -35,8 +35,6 @@ KEEP_WAITING_S = 10.0
 """Longer than this no writer waits; they go on, and it is tried again."""
 ANOTHER_WITHIN_S = 5.0
 """How long it is waited for another process that moves one of both banks, or for the server to notice its end."""
-_MOST_ROUNDS = 12
-_TRIES = 3
 
 
 class Watch(Protocol):
@@ -105,7 +103,10 @@ class Migration:
         went_on = note is not None
         copy = Catching(self._target, note or self._begin(), self._tick)
         head = copy.note.heeded
-        rows_compared = self._fill_and_compare(copy)
+        self._round(copy, "copying")
+        self._catch_up(copy)
+        rows_compared = self._compare(copy)
+        self._catch_up(copy)
         waited_s = self._close(copy) if gone_to is None else 0.0
         self._deadline = None
         self._begin_stage("opening", 1)
@@ -158,15 +159,9 @@ class Migration:
         self._target.write(None, empty)
         return note
 
-    def _fill_and_compare(self, copy: Catching) -> int:
-        self._round(copy, "copying")
-        self._catch_up(copy)
-        count = self._compare(copy)
-        self._catch_up(copy)
-        return count
-
     def _catch_up(self, copy: Catching) -> None:
-        for _ in range(_MOST_ROUNDS):
+        # A source that is written to all the time is never caught up with: the rest comes while its writers wait.
+        for _ in range(12):
             if self._round(copy, "catching up") < LITTLE_S:
                 return
 
@@ -199,7 +194,7 @@ class Migration:
 
     def _close(self, copy: Catching) -> float:
         """Bring the last changes over while writers wait, and close the source; says how long they waited."""
-        for _ in range(_TRIES):
+        for _ in range(3):
             self._begin_stage("the last changes", 1)
             began = time.monotonic()
             try:

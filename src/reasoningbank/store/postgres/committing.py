@@ -45,8 +45,6 @@ _NOTE_IF_OPEN = f"""INSERT INTO commits (id)
   VALUES ((SELECT %s::uuid WHERE NOT EXISTS (SELECT FROM settings WHERE name = '{CLOSED}' AND value <> '')))"""
 # An older server goes on while a newer one brings the tables up to date: behind the lock it sees which they are.
 _NOT_NEWER = f"1 / (SELECT (version <= {SCHEMA_VERSION})::int FROM bank)"
-_LOOK_AGAIN_S = 0.1
-_KEEP_IDS = "1 day"
 _TIDY_EVERY = 512
 """Commits of a process, until it removes the ids of those that nobody can ask for any more."""
 _SHARED_FATE = (psycopg.errors.InFailedSqlTransaction, psycopg.errors.PipelineAborted)
@@ -95,7 +93,7 @@ class UnitCommitter:
                 outcome = self._run_once(batch, may_repeat=time.monotonic() < deadline)
                 if outcome is not None:
                     return outcome
-                time.sleep(_LOOK_AGAIN_S)
+                time.sleep(0.1)
 
     def _run_once(self, batch: _Batch, *, may_repeat: bool) -> bool | None:
         """None: nothing was written, and the same may work in a moment."""
@@ -232,8 +230,6 @@ class UnitCommitter:
         self._commits += 1
         if self._commits % _TIDY_EVERY == 0:
             connection.leave_pipeline()
-            _, error = attempt(
-                lambda: connection.execute(f"DELETE FROM commits WHERE at < now() - interval '{_KEEP_IDS}'")
-            )
+            _, error = attempt(lambda: connection.execute("DELETE FROM commits WHERE at < now() - interval '1 day'"))
             if error is not None and not isinstance(error, psycopg.Error):
                 raise error

@@ -39,7 +39,6 @@ END_SESSION = """SELECT pg_terminate_backend(pid, 3000) FROM pg_stat_activity
   WHERE pid = %s AND backend_start::text = %s"""
 """Ends the session of a connection that was lost: the server may go on with it."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
-_KEPT_IDLE = 8
 # What it has to say of connections that broke is told by errors of ours, and by nobody on a terminal.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 _left_to_parents: list[Any] = []
@@ -256,7 +255,7 @@ class PostgresConnections:
             return
         at_rest = not connection.closed and (connection.is_ending or _is_idle(connection))
         with self._lock:
-            if at_rest and not self.is_closed and len(self._idle) < _KEPT_IDLE:
+            if at_rest and not self.is_closed and len(self._idle) < 8:
                 self._idle.append(connection)
                 return
         connection.close()

@@ -32,7 +32,6 @@ TRANSIENT = (
     errors.IdleInTransactionSessionTimeout,
 )
 """The transaction is rolled back, and the same may work in a moment."""
-_FOREIGN_ROW = "row-level security"
 
 
 def is_lost(error: BaseException | None) -> bool:
@@ -48,7 +47,7 @@ def is_of_a_unit(error: BaseException | None) -> bool:
 
 
 def _is_foreign_row(error: BaseException | None) -> bool:
-    return isinstance(error, errors.InsufficientPrivilege) and _FOREIGN_ROW in str(error)
+    return isinstance(error, errors.InsufficientPrivilege) and "row-level security" in str(error)
 
 
 def translate(  # noqa: C901, PLR0911, PLR0912 - one case for each kind of fault

@@ -88,7 +88,9 @@ def open_tables(connection: TimedConnection, address: PostgresAddress, *, create
         # Nobody writes meanwhile: what an older server writes comes before, or is refused.
         for kind in (MIGRATING, WRITING):
             connection.execute(LOCK, (kind, lock_number(address.schema)))
-        _make_schema(connection, address)
+        there = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (address.schema,)).fetchone()
+        if there is None:
+            connection.execute(f'CREATE SCHEMA "{address.schema}"')
         version = _check_version(connection, address)
         if version < SCHEMA_VERSION:
             if version == 0:
@@ -124,12 +126,6 @@ def _check_version(connection: TimedConnection, address: PostgresAddress) -> int
             "reasoningbank here."
         )
     return version
-
-
-def _make_schema(connection: TimedConnection, address: PostgresAddress) -> None:
-    there = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (address.schema,)).fetchone()
-    if there is None:
-        connection.execute(f'CREATE SCHEMA "{address.schema}"')
 
 
 def _check_free(connection: TimedConnection, address: PostgresAddress) -> None:

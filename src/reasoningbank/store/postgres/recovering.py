@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from reasoningbank.ports import Edits
     from reasoningbank.store.engine import Engine
 
-_MOST_NAMED = 3
 _SCHEMA = "SELECT 1 FROM pg_namespace WHERE nspname = %s"
 
 
@@ -109,9 +108,7 @@ def _present(location: Location) -> tuple[Contents | None, str]:
 def _check_whole(store: RecordStore, backup: Path) -> None:
     damages = store.verify()
     if damages:
-        examples = "; ".join(
-            " ".join(filter(None, (damage.kind, damage.id, damage.problem))) for damage in damages[:_MOST_NAMED]
-        )
+        examples = "; ".join(" ".join(filter(None, (damage.kind, damage.id, damage.problem))) for damage in damages[:3])
         raise BankDamaged(f"The backup {backup} is damaged in {len(damages):,} places ({examples}). Use another one.")
 
 

@@ -7,7 +7,7 @@ an index of some rows is seen to cover a question; everything else is bound.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -146,7 +146,12 @@ def _bind(condition: Condition, values: list[Any]) -> _Shape:
     if test in ("in", "not in"):
         if value and all(isinstance(item, StrEnum) for item in value):
             return _Shape(column, test, f"({', '.join(map(literal, sorted(value)))})")
-        values.append(_list_text(value) if all(isinstance(item, str) for item in value) else list(value))
+        if all(isinstance(item, str) for item in value):
+            # A list as the server reads it: psycopg takes ten times as long to write thousands of ids.
+            words = (word.replace("\\", "\\\\").replace('"', '\\"') for word in value)
+            values.append("{" + ",".join(f'"{word}"' for word in words) + "}")
+        else:
+            values.append(list(value))
     elif test == "starts":
         values += (value, f"{value}{_GREATEST}")
     elif test == "ends":
@@ -157,12 +162,6 @@ def _bind(condition: Condition, values: list[Any]) -> _Shape:
     else:
         values.append(value)
     return _Shape(column, test)
-
-
-def _list_text(words: Iterable[str]) -> str:
-    """A list as the server reads it: psycopg takes ten times as long to write thousands of ids."""
-    items = (word.replace("\\", "\\\\").replace('"', '\\"') for word in words)
-    return "{" + ",".join(f'"{word}"' for word in items) + "}"
 
 
 def spelt_out(condition: Condition) -> _Shape:

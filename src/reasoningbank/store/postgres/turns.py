@@ -19,7 +19,6 @@ from reasoningbank.store.postgres.opening import TURNS, lock_number
 
 _TAKE, _GIVE = "SELECT pg_try_advisory_lock(%s::int, %s::int)", "SELECT pg_advisory_unlock(%s::int, %s::int)"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.002, 0.1
-_RENEW_WAIT_S = 1.0
 Lock = tuple[int, int]
 
 
@@ -58,7 +57,7 @@ class PostgresTurns:
         with OnError(lambda _: self._connections.give_back(fresh)):
             # The server may not know yet that nobody is there: what is left of our own session is no other machine.
             fresh.execute(END_SESSION, connection.session)
-            is_ours = _is_granted_within(fresh, self._lock(name), _RENEW_WAIT_S)
+            is_ours = _is_granted_within(fresh, self._lock(name), wait_s=1.0)
         if is_ours:
             self._held[name] = fresh
             self._connections.give_back(connection)
@@ -72,15 +71,13 @@ class PostgresTurns:
 
 def _is_granted_within(connection: TimedConnection, lock: Lock, wait_s: float) -> bool:
     deadline, pause_s = time.monotonic() + wait_s, _FIRST_PAUSE_S
-    while not (has_lock := _is_granted(connection, lock)) and time.monotonic() < deadline:
+    while True:
+        row = connection.execute(_TAKE, lock).fetchone()
+        has_lock = row is not None and bool(row[0])
+        if has_lock or time.monotonic() >= deadline:
+            return has_lock
         time.sleep(min(pause_s, max(0.0, deadline - time.monotonic())))
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-    return has_lock
-
-
-def _is_granted(connection: TimedConnection, lock: Lock) -> bool:
-    row = connection.execute(_TAKE, lock).fetchone()
-    return row is not None and bool(row[0])
 
 
 def _is_alive(connection: TimedConnection) -> bool:

@@ -64,7 +64,8 @@ class EvidenceRows(RecordRows):
         )
         feedback = [Evidenced("", *row) for row in against]
         # What the user says against a memory is said of every task.
-        return [signal for signal in feedback if _is_user(signal.source)], _as_learned(memories)
+        by_user = [signal for signal in feedback if signal.source == USER or signal.source.startswith(f"{USER}:")]
+        return by_user, _as_learned(memories)
 
     def grounds(self, namespace: str | None, after: tuple[float, str] | None, limit: int) -> list[Grounds]:
         here = equal(namespace=namespace) if namespace is not None else ()
@@ -191,7 +192,3 @@ def _learned(column: str, values: Sequence[str]) -> Selection:
 
 def _as_learned(rows: Sequence[Row]) -> list[Learned]:
     return [Learned(memory_id, task_id or "", f'"{SOLVED}"' in tags) for memory_id, task_id, tags in rows]
-
-
-def _is_user(source: str) -> bool:
-    return source == USER or source.startswith(f"{USER}:")

@@ -22,18 +22,18 @@ from reasoningbank.store.coding import RecordTable, table_of
 from reasoningbank.store.records.cascades import delete_records
 from reasoningbank.store.records.leases import change_lease, claim
 from reasoningbank.store.records.reader import RecordReader
-from reasoningbank.store.records.replies import drop_replies_about, find_reply, put_reply
 from reasoningbank.store.records.side_records import row_of, side_table_of
 from reasoningbank.store.records.tasks import fold_task
 from reasoningbank.store.records.trust import put_trust
 from reasoningbank.store.selection import Selection, equal
-from reasoningbank.store.tables import FEED, VECTORS, IfTaken, Table
+from reasoningbank.store.tables import FEED, REPLIES, VECTORS, IfTaken, Table
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import Row, RowTransaction
 
 R = TypeVar("R", bound=Record)
 _SAID_OF_A_SESSION = ("namespace", "task", "agent", "outcome", "started_at", "ended_at")
+_REPLY_FIELDS = REPLIES.written[1:]
 _TEXT_FIELDS = ("title", "description", "content")
 
 
@@ -113,7 +113,7 @@ class RecordWriter(RecordReader):
         if isinstance(record, Memory):
             # They were made of what it said before.
             self._rows.delete(VECTORS, equal(memory_id=record.id))
-        drop_replies_about(self._rows, record.id)
+        self._drop_replies_about(record.id)
         self._rows.leave_no_trace()
         self._note(coding.noun, Op.REVISE, record.id)
 
@@ -123,7 +123,7 @@ class RecordWriter(RecordReader):
             raise NotFound(f"There is no {table_of(kind).noun} {record_id!r} here.")
         if kind in (Memory, Trajectory, Node):
             self._rows.leave_no_trace()
-            drop_replies_about(self._rows, record_id)
+            self._drop_replies_about(record_id)
 
     # ------------------------------------------------------------ beside them
 
@@ -177,10 +177,18 @@ class RecordWriter(RecordReader):
         return change_lease(self._rows, old, new, is_fresh=new is not None and new.job_id in self._added)
 
     def kept_reply(self, caller: str, key: str) -> KeptReply | None:
-        return find_reply(self._rows, caller, key)
+        for row in self._rows.scan(Selection(REPLIES, _REPLY_FIELDS, equal(caller=caller, key=key))):
+            return KeptReply(**dict(zip(_REPLY_FIELDS, row, strict=True)))
+        return None
 
     def keep_reply(self, reply: KeptReply, *, drop_before: float | None) -> None:
-        put_reply(self._rows, reply, drop_before)
+        if drop_before is not None:
+            self._rows.of_all_tenants().delete(REPLIES, (("at", "<", drop_before),))
+        self._rows.put(REPLIES, [(self._tenant, *(getattr(reply, field) for field in _REPLY_FIELDS))])
+
+    def _drop_replies_about(self, record_id: str) -> None:
+        """An erased record must not live on in an answer that was kept about it."""
+        self._rows.delete(REPLIES, (("body", "holds", record_id.encode("utf-8", "surrogatepass")),))
 
 
 def _next_revision(current: Any, coming: Any) -> Any:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 SAFE_SQLITE = (3, 51, 3)
 """Older versions can corrupt a WAL file that several processes write."""
-_BUSY_MS = 5_000
 
 
 class SqliteBackend:
@@ -131,7 +130,7 @@ def _quick_check(path: Path) -> list[str]:
     uri = f"{path.absolute().as_uri()}{'?immutable=1' if is_immutable else ''}"
     connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     try:
-        connection.set_busy_timeout(_BUSY_MS)
+        connection.set_busy_timeout(5_000)
         return [str(line) for (line,) in connection.execute("PRAGMA quick_check(5)")]
     finally:
         connection.close()

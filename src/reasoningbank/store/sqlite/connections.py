@@ -41,8 +41,7 @@ from reasoningbank.store.sqlite.error_mapping import NAMED, translate
 from reasoningbank.store.sqlite.holders import note_closed, note_opened, open_here
 from reasoningbank.store.sqlite.opening import access_to, bring_up_to_date, stamp_and_head_of
 from reasoningbank.store.sqlite.pairing import check_head, check_log_is_not_alone, check_pair, log_bytes
-from reasoningbank.store.sqlite.stamps import Stamp
-from reasoningbank.store.sqlite.transaction_end import end_of_transaction, reason_of_closing
+from reasoningbank.store.sqlite.stamps import Stamp, end_of_transaction, reason_of_closing
 from reasoningbank.store.sqlite.turn import WriteTurn
 from reasoningbank.store.sqlite.watch import FileWatch, Inodes, inodes_of
 
@@ -51,7 +50,6 @@ BUSY_TIMEOUT_MS = 30_000
 WRITER_CACHE_KIB = 16_384
 IDLE_READERS = 8
 """Shared by the banks that a process has open: each may keep one, whose files stay open."""
-_OPENINGS = 5
 
 
 class Connections:
@@ -113,7 +111,7 @@ class Connections:
             self.writer = connection
 
     def _open_file(self) -> apsw.Connection:
-        for _ in range(_OPENINGS):
+        for _ in range(5):
             before = inodes_of(self._place)[0]
             check_log_is_not_alone(self._place)
             if WATCHABLE and not self._immutable:

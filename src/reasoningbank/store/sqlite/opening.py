@@ -26,7 +26,6 @@ from reasoningbank.store.sqlite.stamps import Stamp, renew_stamp, stamp_and_head
 
 _MAGIC = b"SQLite format 3\0"
 _SMALLEST_PAGE_BYTES = 512
-_WAL_WAIT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +163,7 @@ def stamp_and_head_of(connection: apsw.Connection) -> tuple[Stamp | None, int]:
 
 def _enter_wal(connection: apsw.Connection) -> None:
     # Changing the journal mode does not wait for the busy timeout, so two first openers must take turns here.
-    deadline = time.monotonic() + _WAL_WAIT_S
+    deadline = time.monotonic() + 30.0
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")

@@ -32,7 +32,6 @@ from reasoningbank.store.sqlite.verify_backup import damage_in
 
 _COMPANIONS = ("-wal", "-shm", "-journal")
 _BUSY_MS = 2_000
-_MOST_NAMED = 3
 
 
 def recover(
@@ -103,7 +102,7 @@ def _stage(
         bring_up_to_date(copy, str(staging), read_only=False)
         damages = list(damage_in(copy, str(staging)))
         if damages:
-            examples = "; ".join(" ".join(filter(None, (d.kind, d.id, d.problem))) for d in damages[:_MOST_NAMED])
+            examples = "; ".join(" ".join(filter(None, (d.kind, d.id, d.problem))) for d in damages[:3])
             raise BankDamaged(
                 f"The backup {backup} is damaged in {len(damages):,} places ({examples}). Nothing was changed: use "
                 "another one, or `export` what can be read of it and `import` that."

@@ -17,6 +17,9 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from reasoningbank.store.closed import WHY_CLOSED
+from reasoningbank.store.sqlite import statements
+
 MAGIC = b"RBNKMARK"
 NAME_BYTES = 16
 NOTHING = bytes(NAME_BYTES)
@@ -27,6 +30,8 @@ _LOG_HEADER = struct.Struct(">4sIIIIIII")
 _FRAME_HEADER = struct.Struct(">IIIIII")
 LOG_HEADER_BYTES, FRAME_HEADER_BYTES = _LOG_HEADER.size, _FRAME_HEADER.size
 _LOG_MAGICS = {b"\x37\x7f\x06\x82": "<", b"\x37\x7f\x06\x83": ">"}
+_WHY_CLOSED, _PARAMETERS = statements.select(WHY_CLOSED, None)
+_END = f"SELECT (SELECT mark FROM stamp), (SELECT max(seq) FROM feed), ({_WHY_CLOSED})"
 _LEAF_OF_A_TABLE = 0x0D
 _CELL_HEADER_BYTES = 12
 """More than a row of one small number and one blob has before its blob."""
@@ -57,6 +62,23 @@ def stamp_and_head(connection: apsw.Connection) -> tuple[Stamp | None, int]:
     """The stamp and the newest number of the feed, as a transaction sees them."""
     row: Any = connection.execute("SELECT (SELECT mark FROM stamp), max(seq) FROM feed").fetchone()
     return Stamp.from_bytes(row[0] or b""), row[1] or 0
+
+
+def end_of_transaction(cursor: apsw.Cursor) -> tuple[Stamp | None, int, str | None]:
+    """The stamp, the newest number of the feed, and why the bank takes no writes (None if it does), before a commit.
+
+    Read to the end: an error that is raised afterwards keeps the cursor, and with a row to come that keeps the file
+    open when its connection is closed.
+    """
+    row: Any
+    (row,) = cursor.execute(_END, _PARAMETERS).fetchall()
+    return Stamp.from_bytes(row[0] or b""), row[1] or 0, row[2]
+
+
+def reason_of_closing(cursor: apsw.Cursor) -> str | None:
+    """That alone, for a bank that keeps no note of what it acknowledged; read to the end likewise."""
+    rows: list[Any] = cursor.execute(_WHY_CLOSED, _PARAMETERS).fetchall()
+    return str(rows[0][0]) if rows else None
 
 
 def renew_stamp(connection: apsw.Connection, *, fresh: bool = False) -> Stamp:

@@ -23,7 +23,6 @@ of one page.
 """
 _GREATEST = "\U0010ffff"
 _TEXTS: dict[tuple[Any, ...], str] = {}
-_MOST_TEXTS = 1_024
 _INSERTS: dict[tuple[Table, IfTaken], Insert] = {}
 
 
@@ -45,7 +44,7 @@ def select(selection: Selection, tenant: str | None) -> Statement:
     key = (table, columns, shapes, joins, order, descending, (latest, latest_by), (without, by_index), scope)
     text = _TEXTS.get(key)
     if text is None:
-        if len(_TEXTS) >= _MOST_TEXTS:
+        if len(_TEXTS) >= 1_024:
             _TEXTS.clear()
         text = _TEXTS[key] = _select(*key)
     return text, values

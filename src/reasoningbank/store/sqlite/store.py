@@ -35,8 +35,8 @@ from reasoningbank.store.sqlite.durable import sync_file
 from reasoningbank.store.sqlite.error_mapping import NAMED, faults_named, remedy, translate
 from reasoningbank.store.sqlite.opening import files_of, number_from
 from reasoningbank.store.sqlite.schema import SCHEMA_VERSION
+from reasoningbank.store.sqlite.stamps import reason_of_closing
 from reasoningbank.store.sqlite.transaction import SqliteTransaction
-from reasoningbank.store.sqlite.transaction_end import reason_of_closing
 from reasoningbank.store.sqlite.turn import PATIENCE_S
 from reasoningbank.store.tables import Table
 from reasoningbank.store.turns import FileTurns, ThreadTurns

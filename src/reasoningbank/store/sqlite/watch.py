@@ -34,9 +34,6 @@ from reasoningbank.store.sqlite.stamps import (
 
 _SETTLED_NS = 100_000_000
 """A folder's moment of change is believed when it is older than any clock's tick."""
-_LOOKS = 3
-_SYNCED = 2
-"""SQLite's number for `full`."""
 Inodes = tuple[int, int, int]
 
 
@@ -82,7 +79,8 @@ class FileWatch:
         self._has_stamped = False
         """That transaction wrote a stamp."""
         # A power loss may take what a bank acknowledged that does not sync: the note must not miss it.
-        self.keeps_head = self._page is not None and int(observer.pragma("synchronous")) >= _SYNCED
+        # 2 is SQLite's number for `full`.
+        self.keeps_head = self._page is not None and int(observer.pragma("synchronous")) >= 2
 
     # ------------------------------------------------------------ around a transaction
 
@@ -178,7 +176,7 @@ class FileWatch:
         raw_stamp = self._stamp_on_disk(size)
         if (raw_stamp, backfill) == self._seen:
             return
-        for _ in range(_LOOKS):
+        for _ in range(3):
             stamp = Stamp.from_bytes(raw_stamp)
             own = NOTHING if stamp is None else stamp.own
             if own in self._allowed_stamps(own, frames, backfill):
