@@ -356,7 +356,7 @@ class Tie(NamedTuple):
     """True if it points away from the near end."""
     kind: str
     tags: str
-    """As JSON."""
+    """Tags as JSON."""
     origin: str = ""
 
 
@@ -676,7 +676,7 @@ class Candidates:
     cosine: Floats
     """NaN where there is no vector (yet)."""
     keyword: Floats
-    """BM25; 0 where no query term occurs."""
+    """BM25 score; 0 where no query term occurs."""
     keyword_ceiling: float = 0.0
     """BM25 of a short memory that holds every query term, those unknown to the index included: the sum of idf·(k1 +
     1) over the terms. So keyword / keyword_ceiling says how much of the query was met.
@@ -750,7 +750,7 @@ class IndexPosition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordRow:
-    """The words of one memory as terms: 32-bit numbers, of which no text tells anything."""
+    """The words of one memory as terms: opaque 32-bit numbers."""
 
     memory: Memory
     """An index keeps of it the id and the fields that a `Filter` asks for."""
