@@ -24,7 +24,7 @@ _NO_SCORES: Scores = np.empty(0, np.float32)
 
 
 class LookedUp:
-    """Where the words of segments and tail have some terms, and how many rows do."""
+    """Postings of some terms in segments and tail, and how many rows have each term."""
 
     def __init__(
         self, terms: Sequence[int], segments: Sequence[Segment], tail: Tail, own: NDArray[np.bool_] | None
@@ -44,7 +44,7 @@ class LookedUp:
     def add_to(
         self, scores: Scores, weights: Mapping[int, float], mean_length: float, policy: KeywordPolicy = KEYWORDS
     ) -> None:
-        """Add to each row's score what the terms that it has are worth; `weights` has the worth by a term's place."""
+        """Add to each row's score the weights of the terms that it has; `weights` has them by a term's place."""
         base, slope = length_terms(mean_length, policy)
         for segment, (start, stop) in zip(self._segments, self._found, strict=True):
             here = scores[segment.first : segment.last]
@@ -94,8 +94,8 @@ def score(
 
 
 def _together(spans: Sequence[tuple[Integers, float]]) -> Iterator[tuple[Integers, Scores | np.float32]]:
-    """Neighbours of few postings at once, and what each is worth: a step costs more than what they add. A long span
-    comes alone, since to copy it would cost more than the step.
+    """Groups of neighbours with few postings, and the weight of each: a step costs more than what they add. A long
+    span comes alone, since to copy it would cost more than the step.
     """
     sizes = [len(span) for span, _ in spans]
     first = 0
@@ -136,7 +136,9 @@ def _add(
     below: Scores,
     worths: Scores | np.float32,
 ) -> None:
-    """`below` is the part of the denominator that does not depend on the term; it is used up."""
+    """Add the scores of one term. `below` is the part of the denominator that does not depend on the term; it is
+    used up.
+    """
     amount = weights.astype(np.float32)
     below += amount
     amount /= below

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 class EmbeddedBuilds:
     def __init__(self, folder: Path | None, *, read_only: bool) -> None:
-        """Without a folder, as for a bank in memory, they lie in a temporary one."""
+        """Without a folder, as for a bank in memory, builds lie in a temporary one."""
         self._folder, self._read_only = folder, read_only
         self._unusable = False
         """True if the index beside a bank that may only be read is damaged: it is built elsewhere then."""

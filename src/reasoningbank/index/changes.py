@@ -65,7 +65,7 @@ def slots_with(snapshot: Snapshot, terms: NDArray[np.uint32]) -> list[NDArray[np
 
 
 def change(content: Content, batch: IndexBatch) -> None:
-    """Everything in the batch but the erasures, as one commit."""
+    """Apply everything in the batch but the erasures, as one commit."""
     snapshot = content.snapshot()
     rows, header = snapshot.rows, snapshot.header
     news: dict[str, Known] = {memory.id: (memory, standing) for memory, standing in (*batch.added, *batch.revised)}
@@ -99,7 +99,7 @@ def change(content: Content, batch: IndexBatch) -> None:
 
 
 def bury(content: Content, ids: Collection[str]) -> None:
-    """Let nobody find these any more, without taking them away: for an index that is in memory only."""
+    """Hide memories from every search without taking them away: for an index that is in memory only."""
     snapshot = content.snapshot()
     slots = np.array([slot for slots in find(snapshot, ids).values() for slot in slots], np.int64)
     if len(slots):
@@ -126,7 +126,7 @@ def _put(snapshot: Snapshot, name: str, slots: Slots, value: int) -> None:
 
 
 def _check_sound(content: Content, snapshot: Snapshot, slots: Slots) -> None:
-    """A damaged row must not be given a new checksum."""
+    """Raise for damaged rows that are to be changed: they must not be given a new checksum."""
     unsound = slots[~snapshot.rows.sound(slots)] if len(slots) else slots
     # Where an index is continued in memory, another process may have begun to change one meanwhile, and said so first.
     if len(unsound) and (snapshot.rows.take("changed", unsound) <= np.uint64(snapshot.header.applied)).any():
@@ -169,13 +169,13 @@ def text_of(memory: Memory) -> int:
 
 
 def _conversation(memory: Memory) -> int:
-    """A key for the conversation that a memory is a turn of; `ABSENT` for what is no turn."""
+    """Key of the conversation that a memory is a turn of; `ABSENT` if it is no turn."""
     conversation = conversation_of(memory.content, memory.source, memory.metadata)
     return ABSENT if conversation is None else name_key(memory.tenant, memory.namespace, conversation)
 
 
 def columns_of(pairs: Sequence[Known]) -> Columns:
-    """The columns that may change without a new slot."""
+    """Columns that may change without a new slot."""
     memories = [memory for memory, _ in pairs]
     return {
         "tenant": np.array([name_key(memory.tenant) for memory in memories], np.uint64),

@@ -52,7 +52,7 @@ class AskedBits:
 
     @property
     def by_two_bits(self) -> tuple[float, float]:
-        """The share of the guess by signs, and of the weighed agreement with a row's second bits, in a finer guess."""
+        """The weights of the guess by signs, and of the agreement with a row's second bits, in a finer guess."""
         half_step = _STEP / 2 / math.sqrt(self.bits)
         return (
             _TWO_BIT_STRETCH * 2 * half_step / math.sqrt(_SIGN_STRETCH / self.bits),
@@ -61,7 +61,7 @@ class AskedBits:
 
 
 def sign_error(cosine: float, bits: int) -> float:
-    """The standard error of a guess by signs near a cosine."""
+    """Standard error of a guess by signs near a cosine."""
     return math.sqrt((_SIGN_STRETCH - 1 + _QUERY_ERROR) * max(0.0, 1 - cosine * cosine) / bits)
 
 
@@ -100,7 +100,9 @@ def encode(vectors: Floats, rotation: Rotation) -> VectorForms:
 
 
 def widen(halves: Halves) -> Floats:
-    """The same in single precision, for finite numbers. NumPy does it a number at a time, in four times as long."""
+    """Half-precision vectors in single precision, for finite numbers. NumPy does it a number at a time, in four
+    times as long.
+    """
     raw = halves.view(np.uint16).astype(np.uint32)
     sign = raw & np.uint32(0x8000)
     raw &= np.uint32(0x7FFF)

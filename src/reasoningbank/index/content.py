@@ -57,13 +57,13 @@ class Snapshot:
     header: Header
     rows: Rows
     vectors: KeptVectors
-    """Only as many rows as have vectors."""
+    """The vectors of as many rows as have any."""
     entries: NDArray[Any]
     segments: tuple[Segment, ...]
     tail: Tail
     rotation: Rotation
     masks: Masks
-    """Kept with the commit that they are of."""
+    """Cache of filters' results, valid for this commit."""
 
 
 class Content(ABC):
@@ -127,12 +127,12 @@ class Content(ABC):
     def entries(
         self, header: Header, rows: Rows, first: int, last: int
     ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.uint32]]:
-        """Entries of consecutive slots, how many each has, and their lengths."""
+        """Entries of consecutive slots, the number that each has, and their lengths."""
         bounds = self.entry_bounds(header, rows, first, last)
         return self.all_entries(header)[bounds[0] : bounds[-1]], np.diff(bounds), rows.span("length", first, last)
 
     def entry_bounds(self, header: Header, rows: Rows, first: int, last: int) -> NDArray[np.int64]:
-        """Where the entries of consecutive slots begin, and where those of the last end."""
+        """Bounds of the entries of consecutive slots: where each begins, and where the last ends."""
         starts = rows.span("entry", first, last).astype(np.int64)
         end = int(rows.span("entry", last, last + 1)[0]) if last < header.rows else header.entries
         return np.append(starts, end)

@@ -71,7 +71,9 @@ class EmbeddedIndex:
         renew_in_child(self._begin_in_child)
 
     def _begin_in_child(self) -> None:
-        """Locks that other threads of the parent held are nobody's here, and what was open is opened anew."""
+        """Begin anew in a forked child: locks that other threads of the parent held are nobody's here, and files are
+        opened anew.
+        """
         self._switching = threading.RLock()
         self._handed = threading.local()
         self._scratches = []
@@ -81,7 +83,9 @@ class EmbeddedIndex:
 
     @classmethod
     def open(cls, directory: Path, identity: EmbedderIdentity, facet: str, *, read_only: bool = False) -> Self:
-        """Damage raises `BankDamaged`, and another embedder `EmbedderMismatch`: `renew`, and replay the feed."""
+        """Open an index. Damage raises `BankDamaged`, and another embedder `EmbedderMismatch`: `renew` it then, and
+        replay the feed.
+        """
         index = cls(directory, IndexShape(identity=identity, facet=facet), read_only=read_only)
         if not index._pointer.exists():
             if read_only:
@@ -92,7 +96,9 @@ class EmbeddedIndex:
 
     @classmethod
     def renew(cls, directory: Path, identity: EmbedderIdentity, facet: str) -> Self:
-        """An empty index in the place of one that cannot be opened. Whoever has that one open goes over to this one."""
+        """Put an empty index in the place of one that cannot be opened. Whoever has that one open goes over to this
+        one.
+        """
         index = cls(directory, IndexShape(identity=identity, facet=facet), read_only=False)
         index._create()
         index._begin_anew()

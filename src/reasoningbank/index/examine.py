@@ -19,7 +19,9 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined:
-    """Which slots do not match their checksums, by what of them does not; and which keyword segments."""
+    """Result of an examination: the slots whose row, words or vectors do not match their checksums, and the keyword
+    segments that do not.
+    """
 
     rows: Mask
     words: Mask
@@ -55,7 +57,7 @@ def examine(content: Content, snapshot: Snapshot) -> Examined:
 
 
 def are_in_doubt(snapshot: Snapshot, first: int, last: int) -> Mask:
-    """Which of consecutive slots a batch has changed that does not count, or not yet."""
+    """Mask of consecutive slots that a batch has changed which does not count, or not yet."""
     mask: Mask = snapshot.rows.span("changed", first, last) > np.uint64(snapshot.header.applied)
     return mask
 

@@ -34,7 +34,9 @@ class GrowingFile:
         self.path = path
         self._writable = writable
         self._written: FileIO | None = None
-        """Open since a write that is not durable yet; not for reading, since the thread that writes may close it."""
+        """The file that is open since a write that is not durable yet; not for reading, since the thread that writes
+        may close it.
+        """
         self._dirty = False
         self._view: Bytes = np.empty(0, np.uint8)
         with self._open():
@@ -86,7 +88,7 @@ class GrowingFile:
         return descriptor
 
     def touched(self) -> None:
-        """Something was written through a view."""
+        """Note that something was written through a view."""
         self._dirty = True
 
     def sync(self) -> None:
@@ -189,7 +191,7 @@ def _with_room(size: int) -> int:
 
 
 def _extents(descriptor: int, start: int) -> Iterator[tuple[int, int]]:
-    """Where there is anything behind `start` in a file that is mostly holes."""
+    """Extents of a file that is mostly holes: where there is anything behind `start`."""
     size = os.fstat(descriptor).st_size
     if not hasattr(os, "SEEK_DATA"):
         yield start, size

@@ -72,7 +72,7 @@ class Generation(Content):
         return self._snapshot_at(self._header.read())
 
     def continued(self) -> dict[str, PrivateFile]:
-        """Every file, to be continued in memory."""
+        """Every file of the generation, to be continued in memory."""
         return {name: file.continued() for name, file in self._growing.items()}
 
     def problems(self) -> list[str]:

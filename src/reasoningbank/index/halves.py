@@ -72,7 +72,7 @@ class EmbeddedVectors(EmbeddedHalf):
         return self._index.identity
 
     def upsert(self, rows: Sequence[tuple[Memory, Floats]]) -> None:
-        """A memory whose text has not changed keeps the vector that it has."""
+        """Store vectors. A memory whose text has not changed keeps the vector that it has."""
         index = self._index
         vectors = {memory.id: vector for memory, vector in rows}
         with index.writing(wait_s=_WRITE_WAIT_S) as has_lock:

@@ -47,14 +47,14 @@ class Header:
 
 
 def read_header(path: Path) -> Header:
-    """The newest whole copy."""
+    """The newest whole copy of a header."""
     content = path.read_bytes()
     _check_size(path, len(content))
     return _newest([content[at : at + _COPY_BYTES] for at in _COPY_AT], path)
 
 
 class HeaderFile:
-    """One that is mapped, to see at once what other processes write."""
+    """A header file that is mapped, to see at once what other processes write."""
 
     def __init__(self, path: Path) -> None:
         # Brings NumPy along, which whoever only reads a header does without.
@@ -67,7 +67,9 @@ class HeaderFile:
 
     @classmethod
     def create(cls, path: Path, header: Header) -> None:
-        """A new one: to write over one that is there would empty it under the eyes of whoever has it mapped."""
+        """Make a new header file: to write over one that is there would empty it under the eyes of whoever has it
+        mapped.
+        """
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
             new_file = os.fdopen(os.open(path, flags, PRIVATE_MODE), "wb")

@@ -33,7 +33,7 @@ Mask = NDArray[np.bool_]
 @dataclass(frozen=True, slots=True)
 class Passed:
     mask: Mask
-    """One for each row."""
+    """True for each row that passes."""
     considered: int
     filtered_out: dict[str, int]
     own: Mask | None = None

@@ -17,7 +17,7 @@ _STEPS = np.array([-1, 1], np.int64)
 
 
 def with_neighbours(slots: Slots, rows: Rows, mask: Mask) -> tuple[Slots, NDArray[np.int64]]:
-    """The slots with those of the turns beside them, and for each the rows of its neighbours, or −1."""
+    """Slots together with those of the turns beside them, and for each the rows of its neighbours, or −1."""
     talks = rows.take("conversation", slots)
     if not (talks != ABSENT).any():
         return slots, np.full((len(slots), 2), -1, np.int64)
@@ -29,7 +29,9 @@ def with_neighbours(slots: Slots, rows: Rows, mask: Mask) -> tuple[Slots, NDArra
 
 
 def _turns_beside(slots: Slots, rows: Rows, mask: Mask) -> NDArray[np.int64]:
-    """(n, 2): the slots before and after that hold a turn of the same conversation and pass the filter, or −1."""
+    """Slots before and after, as (n, 2), that hold a turn of the same conversation and pass the filter; −1 if none
+    does.
+    """
     near = slots[:, None] + _STEPS
     there = (near >= 0) & (near < rows.count)
     near = np.where(there, near, 0)

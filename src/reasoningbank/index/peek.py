@@ -11,7 +11,7 @@ from reasoningbank.ports import IndexInfo
 
 
 def peek(directory: Path) -> IndexInfo | None:
-    """None when there is no index, or one of an older version of this program."""
+    """Size and position of an index; None if there is none, or one of an older version of this program."""
     for _ in range(5):
         name = _name_of_current(directory)
         try:

@@ -41,7 +41,7 @@ class VectorPolicy:
 class CompactionPolicy:
     dead_rows: int = 1024
     dead_share: float = 0.25
-    """Both must be exceeded."""
+    """Share of dead rows beyond which a generation is compacted; `dead_rows` must be exceeded, too."""
 
 
 SEGMENTS = SegmentPolicy()

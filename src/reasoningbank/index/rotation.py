@@ -38,7 +38,7 @@ class Rotation:
         return int(self.signs.shape[1])
 
     def turn(self, vectors: Floats) -> Floats:
-        """(n, dimension) to (n, bits)."""
+        """Turn vectors: (n, dimension) to (n, bits)."""
         count, dimension = vectors.shape
         components = np.zeros((count, self.bits), np.float32)
         components[:, :dimension] = vectors
@@ -48,7 +48,7 @@ class Rotation:
         return components
 
     def _turn(self, rows: Floats) -> None:
-        """In place."""
+        """Turn rows in place."""
         count, a, b = len(rows), self.left.shape[1], self.right.shape[1]
         for signs, left_factor, right_factor in zip(self.signs, self.left, self.right, strict=True):
             rows *= signs

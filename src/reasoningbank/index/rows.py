@@ -65,7 +65,7 @@ COPIED = tuple(name for name in COLUMNS if name not in ("id", "entry", "length",
 """Columns that a row takes along into another generation; the rest depends on where it comes to lie."""
 _CHECKED = tuple(name for name in COLUMNS if name not in _UNCHECKED)
 STARTS: dict[str, int] = {}
-"""Where a column lies within its block, in bytes."""
+"""Offset of a column within its block, in bytes."""
 _at = 0
 for _name, _dtype in COLUMNS.items():
     STARTS[_name] = _at
@@ -81,7 +81,7 @@ def blocks_for(rows: int) -> int:
 
 
 class Rows:
-    """The columns of one generation as far as they are mapped. A writer and its readers share the pages."""
+    """Columns of one generation, as far as they are mapped. A writer and its readers share the pages."""
 
     def __init__(self, file: File, heap: File, rows: int, heap_bytes: int) -> None:
         self._file = file
@@ -105,7 +105,7 @@ class Rows:
         self._file.touched()
 
     def announce(self, slots: Slots, number: int) -> None:
-        """Say durably that the batch with this number is changing these rows, so that one which a power loss leaves
+        """Note durably that the batch with this number is changing these rows, so that one which a power loss leaves
         half changed is known for it.
         """
         if len(slots):
@@ -123,13 +123,13 @@ class Rows:
         self.put("check", slots, self._checks(slots))
 
     def sound(self, slots: Slots) -> NDArray[np.bool_]:
-        """Which of the slots hold what was written to them."""
+        """True for each slot that holds what was written to it."""
         sums = self._few_checks(slots) if len(slots) <= _FEW else self._checks(slots)
         sound: NDArray[np.bool_] = sums == self.take("check", slots)
         return sound
 
     def _few_checks(self, slots: Slots) -> Sums:
-        """The same a piece at a time: to lay a few rows side by side takes longer than to sum them up."""
+        """Checksums of a few rows, a piece at a time: to lay them side by side takes longer than to sum them up."""
         crc, raw, sums = zlib.crc32, self._raw, []
         for slot in slots.tolist():
             block, local = divmod(slot, BLOCK_ROWS)
@@ -188,7 +188,7 @@ class Standings(Sequence[Standing]):
 
     @property
     def columns(self) -> dict[str, NDArray[Any]]:
-        """The same by field, for whoever reckons with all of them at once."""
+        """Standings by field, for whoever reckons with all of them at once."""
         return {name: self._packed[name] for name in STANDING.names or ()}
 
     def __eq__(self, other: object) -> bool:
@@ -211,7 +211,7 @@ def _column(raw: NDArray[np.uint8], name: str, blocks: int) -> NDArray[Any]:
 
 
 def append(file: File, first: int, columns: Mapping[str, NDArray[Any]], heap: tuple[int, bytes]) -> None:
-    """`heap` is where the long ids among them were put, and they themselves."""
+    """Append rows. `heap` has the offset and the bytes of the long ids among them."""
     count = len(columns["id"])
     file.reserve(blocks_for(first + count) * BLOCK_BYTES)
     rows = {name: np.ascontiguousarray(columns[name], COLUMNS[name]) for name in _CHECKED}
@@ -228,7 +228,9 @@ def write_column(file: File, first: int, name: str, values: NDArray[Any]) -> Non
 
 
 def _checks_of(columns: Mapping[str, NDArray[Any]], slots: Slots, heap: tuple[int, NDArray[np.uint8]]) -> Sums:
-    """A long id counts with what the heap holds of it; `heap` is a piece of it, and where that lies."""
+    """Checksums of whole rows. A long id counts with what the heap holds of it; `heap` is the offset and the bytes
+    of a piece of it.
+    """
     count = len(slots)
     rows = np.concatenate(
         [np.ascontiguousarray(columns[name]).view(np.uint8).reshape(count, -1) for name in _CHECKED], axis=1
@@ -259,7 +261,7 @@ def forget_beyond(file: GrowingFile, rows: int) -> None:
 
 
 def _pieces(name: str, first: int, count: int) -> Iterator[tuple[int, int, int]]:
-    """(offset in the file, start, stop) for each block that `count` rows from `first` on touch."""
+    """Pieces of `count` rows from `first` on, block by block, as (offset in the file, start, stop)."""
     size, start = COLUMNS[name].itemsize, 0
     while start < count:
         block, local = divmod(first + start, BLOCK_ROWS)

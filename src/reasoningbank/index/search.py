@@ -54,7 +54,9 @@ class Scratch:
 
 
 def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int) -> Candidates:
-    """A handle is a slot with `handle_base`, which has none of its bits, laid over it."""
+    """Search a snapshot. Handles of the candidates are slots with `handle_base`, which has none of their bits, laid
+    over them.
+    """
     rows, header = snapshot.rows, snapshot.header
     selection = snapshot.masks.passed(probe.where, rows, snapshot.segments, snapshot.tail, scratch.masks)
     scores = scratch.scores[: header.rows]
@@ -117,7 +119,7 @@ _NONE: Slots = np.empty(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class NamedShares:
-    """Slots that hold rare words of a query, in order, and what share of its words each holds."""
+    """Slots that hold rare words of a query, in order, and the share of its words that each holds."""
 
     slots: Slots
     share: NDArray[np.float64]
@@ -140,7 +142,7 @@ _NO_SHARES = NamedShares(_NONE, np.empty(0, np.float64), frozenset())
 
 
 def _slots_by_words(snapshot: Snapshot, probe: Probe, selection: Passed) -> tuple[NamedShares, list[int]]:
-    """All slots that hold rare words of the query which few of the tenant's memories hold; and those of which a whole
+    """Slots that hold rare words of the query which few of the tenant's memories hold, and slots of which a whole
     text is the query.
     """
     if not selection.considered or probe.depth <= 0 or not probe.text.strip():
@@ -171,7 +173,7 @@ def _flags(slots: Slots, members: Sequence[int]) -> NDArray[np.bool_]:
 
 
 def own_rows(snapshot: Snapshot, selection: Passed) -> int:
-    """The tenant's rows: whose words tell how rare a word is."""
+    """Number of the tenant's rows: their words tell how rare a word is."""
     return snapshot.header.rows if selection.own is None else int(np.count_nonzero(selection.own))
 
 
@@ -182,7 +184,7 @@ def mean_length(snapshot: Snapshot, selection: Passed) -> float:
 
 
 def _vector_query(vector: Floats | None, snapshot: Snapshot) -> QueryForms | None:
-    """None when nothing is asked that has a direction."""
+    """The query's vector in all its forms; None if nothing is asked that has a direction."""
     if vector is None:
         return None
     flat = np.asarray(vector, np.float32).reshape(-1)

@@ -62,7 +62,7 @@ class Segment:
         self._postings = words[ends[2] :]
 
     def find(self, terms: Keys) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(start, stop) of each term's postings; equal where the segment has none."""
+        """Ranges of each term's postings, as (start, stop); equal if the segment has none."""
         if not len(self._terms):
             nothing = np.zeros(len(terms), np.int64)
             return nothing, nothing
@@ -104,7 +104,7 @@ def seal(path: Path, entries: NDArray[Any], counts: NDArray[np.int64], lengths: 
 
 
 def merge_ranges(ranges: Ranges, rows: int, policy: SegmentPolicy = SEGMENTS) -> Ranges:
-    """The ranges that segments should cover once `rows` rows exist: geometric in size, none too large to rebuild."""
+    """Ranges that segments should cover once `rows` rows exist: geometric in size, none too large to rebuild."""
     stack = list(ranges)
     end = stack[-1][1] if stack else 0
     if rows - end <= policy.tail_rows:
@@ -171,7 +171,7 @@ class Tail:
 
 
 def _order_by_term(terms: Keys, positions: NDArray[np.int64]) -> tuple[Keys, NDArray[np.int64]]:
-    """Both by term; among equals the positions keep their order.
+    """Terms and positions sorted by term; among equals the positions keep their order.
 
     By the low half, then by the high one: NumPy counts halves instead of comparing them, in half of the time.
     """

@@ -76,7 +76,7 @@ class KeptVectors:
 
 
 def gather_room() -> Codes:
-    """A buffer for `nearest` and `cosines`: rows are gathered into it in pieces that stay in the cache while scored."""
+    """Buffer for `nearest` and `cosines`: rows are gathered into it in pieces that stay in the cache while scored."""
     return np.empty(_STEP_BYTES, np.uint8)
 
 
@@ -102,7 +102,7 @@ def _in_order(source: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
 
 
 def cosines(vectors: KeptVectors, slots: Slots, query: Halves, room: Codes) -> Floats:
-    """Exact up to half precision; NaN where there is no vector."""
+    """Cosines of slots with a query, exact up to half precision; NaN where there is no vector."""
     similarities = np.empty(len(slots), np.float32)
     for piece, rows in _gather(vectors.full, slots, room):
         similarities[piece] = np.asarray(simsimd.cdist(rows, query[None], metric="dot")).reshape(-1)
@@ -153,7 +153,7 @@ def _first_pass(
     distances: NDArray[np.uint16],
     room: Codes,
 ) -> tuple[Slots, NDArray[np.uint16]]:
-    """About `want` slots, and in how many bits each differs from the signs of the query."""
+    """About `want` slots, and the number of bits in which each differs from the signs of the query."""
     bits = np.packbits(components > 0)[None]
     if rows * _SCAN_WORTH < len(codes):
         slots = mask.nonzero()[0]
@@ -172,7 +172,7 @@ def _first_pass(
 
 
 def _closest(distance: NDArray[np.uint16], want: int, bits: int) -> Slots:
-    """Where the `want` smallest distances are, with everything as close as the last of them."""
+    """Places of the `want` smallest distances, with everything as close as the last of them."""
     stride = len(distance) // _SAMPLED_ROWS
     if stride > 1:
         # A sample finds the cut well enough, in a fraction of the time that counting every row takes.
@@ -204,7 +204,9 @@ def _second_pass(
 
 
 def _agreement(codes: Codes, slots: Slots | None, query: AskedBits, room: Codes, first_plane: int = 0) -> Floats:
-    """In how many more bits each row agrees with the query's planes than it differs, each plane by its weight."""
+    """Weighted agreement of rows with the query's planes: bits that agree less bits that differ, each plane by its
+    weight.
+    """
     planes, weights = query.planes[first_plane:], query.weights[first_plane:]
     more = np.empty(len(codes) if slots is None else len(slots), np.float32)
     piece_room = room[: _ROWS_PER_PRODUCT * codes.shape[1]]
@@ -253,7 +255,7 @@ def _score(
 
 
 def _about_best(guesses: Floats, count: int) -> Slots:
-    """Some `count` of the best, judged by every so many."""
+    """About `count` slots with the best guesses, judged by a sample."""
     stride = max(1, min(len(guesses) // _SAMPLED_GUESSES, count // 4))
     return (guesses >= _nth_largest(guesses[::stride], min(len(guesses), count) // stride)).nonzero()[0]
 
@@ -273,5 +275,5 @@ def _hamming(codes: Codes, query: Codes, out: NDArray[np.uint16]) -> None:
 
 
 def present(codes: Codes, slots: Slots) -> NDArray[np.bool_]:
-    """Which of the slots have a vector, by its signs: those of one that exists are never all 0."""
+    """True for each slot that has a vector, by its signs: those of one that exists are never all 0."""
     return np.asarray(codes[slots].view(np.uint64).any(axis=1))
