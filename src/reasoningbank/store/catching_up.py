@@ -49,7 +49,7 @@ NOTE = "migrating"
 """The setting of a bank that is being filled: where it comes from, and how far it has come."""
 OWN_SETTINGS = frozenset({NOTE, CLOSED})
 _SIDE_TABLES = (VECTORS, EXPOSURES)
-"""Numbered and in no feed."""
+"""Tables that are numbered and in no feed."""
 _NUMBERED = tuple(table for table in TABLES if table.number and table not in _SIDE_TABLES)
 _COMPARED = tuple(table for table in TABLES if not table.number and not table.by_number_of)
 _NAMES = {MEMORIES.name: "key", NODES.name: "name", EDGES.name: "name"}
@@ -62,7 +62,7 @@ IdsByNoun = dict[str, dict[str, None]]
 class CopyNote:
     origin: str
     heeded: int
-    """Up to here in the feed, what changed at the source is taken over."""
+    """Number in the feed up to which what changed at the source is taken over."""
     numbers: dict[str, int] = field(default_factory=dict)
     """Number at the source of the last row that came over, by table."""
     marks: list[Any] | None = field(default_factory=list)
@@ -203,7 +203,7 @@ class Catching:
             self._bring_all_marks(rows)
 
     def _bring_all_marks(self, rows: RowTransaction) -> None:
-        """Go on where they were left, unless all are there."""
+        """Go on with the marks where they were left, unless all are there."""
         if self.note.marks is not None:
             for page, place in pages_of(rows, MARKS, tuple(self.note.marks) or None):
                 self.note.marks = list(place)

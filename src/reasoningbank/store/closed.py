@@ -39,7 +39,7 @@ def open_again(rows: RowTransaction) -> None:
 
 
 def moved_to(rows: RowTransaction) -> str | None:
-    """Where the bank is now; None where it is here."""
+    """Present place of a bank that was moved; None if it is here."""
     for (value,) in rows.scan(WHY_CLOSED):
         why, place = json.loads(value)
         return str(place) if why == _MOVED else None

@@ -98,7 +98,7 @@ class RecordTable(Generic[R]):
         self.noun = entry.noun
         self.table = table_named(entry.table)
         self.earlier = table_named(entry.table_of_earlier) if entry.table_of_earlier else None
-        """Where earlier revisions lie, if it has any."""
+        """Table of earlier revisions, if it has any."""
         self.columns = tuple(f.name for f in fields(kind))
         self.row = (*self.columns, "hash")
         """The columns of a row, in their order."""

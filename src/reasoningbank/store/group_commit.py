@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 UNITS_PER_COMMIT = 256
 LOST_AFTER_S = 1.0
-"""A thread that has waited so long leads itself: an interrupt may have taken the leader away."""
+"""Seconds after which a waiting thread leads itself: an interrupt may have taken the leader away."""
 _NOTHING = object()
 
 
@@ -49,17 +49,17 @@ class Unit(Generic[T]):
         self.ahead: Any = None
         """Work that was done for it before its turn; known to whoever runs it."""
         self.leads = False
-        """The lead was handed to its thread."""
+        """True once the lead was handed to its thread."""
         self.done = False
-        """It is settled: written, or never to be."""
+        """True once it is settled: written, or never to be."""
         self.put_back = False
-        """Its leader was interrupted before the commit, so that another one has it now."""
+        """True if its leader was interrupted before the commit, so that another one has it now."""
         self.result: T | object = _NOTHING
         self.commit: list[Any] = []
         """Shared with the transaction that it was run in; not empty once that is committed."""
         self.error: Exception | None = None
         self.gate: threading.Lock | None = None
-        """Held while the unit waits; opened when it is done, or when its thread is to lead."""
+        """Lock that is held while the unit waits; released when it is done, or when its thread is to lead."""
 
     def begin(self) -> None:
         self.result, self.commit = _NOTHING, []
@@ -97,7 +97,7 @@ class GroupCommit:
         self.queue: deque[Unit[Any]] = deque()
         self._queue_lock = threading.Lock()
         self._is_led = False
-        """Some thread is committing for everybody in the queue."""
+        """True while some thread is committing for everybody in the queue."""
         self.turn = threading.Lock()
         """Held while the writing connection is in use."""
         self._committing: int | None = None
@@ -142,7 +142,9 @@ class GroupCommit:
         return not unit.done
 
     def _drop_if_lost(self, unit: Unit[Any]) -> None:
-        """While nobody else commits: a unit that is not in the queue any more is one that an interrupt has left."""
+        """Mark a unit as done if an interrupt has left it, while nobody else commits: it is not in the queue any
+        more.
+        """
         if not unit.done:
             with self._queue_lock:
                 unit.done = unit not in self.queue

@@ -103,7 +103,7 @@ class _TableRows:
                 del numbers[name]
 
     def at_key(self, where: Sequence[Condition]) -> Iterable[NamedRow]:
-        """The rows among which those that are asked for must be."""
+        """Rows among which those that are asked for must be."""
         for column, test, value in where:
             if (column,) == self.table.key and test in ("is", "in"):
                 numbers = (self._taken[0].get((key,)) for key in ([value] if test == "is" else dict.fromkeys(value)))

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 LITTLE_S = 1.0
 """Most seconds of a short round of catching up: then writers may be kept waiting for the last one."""
 KEEP_WAITING_S = 10.0
-"""Longer than this no writer waits; they go on, and it is tried again."""
+"""Longest wait of a writer; after that writers go on, and it is tried again."""
 ANOTHER_WITHIN_S = 5.0
-"""How long it is waited for another process that moves one of both banks, or for the server to notice its end."""
+"""Longest wait for another process that moves one of both banks, or for the server to notice its end."""
 
 
 class Watch(Protocol):
@@ -48,13 +48,13 @@ class Watch(Protocol):
 class Migrated(NamedTuple):
     rows: int
     went_on: bool
-    """A copy that was begun before was finished."""
+    """True if a copy that was begun before was finished."""
     meanwhile: int = 0
     """Changes that came to the source while it was copied, and were taken along."""
     waited_s: float = 0.0
-    """How long writers were kept waiting."""
+    """Seconds that writers were kept waiting."""
     was_done: bool = False
-    """An earlier run has moved it there already."""
+    """True if an earlier run has moved it there already."""
 
 
 class _TookTooLong(Exception):
@@ -124,7 +124,9 @@ class Migration:
         return feed.head(self._target) >= feed.head(self._source)
 
     def _check_here(self) -> str | None:
-        """Where the source was moved to, by a run that was killed before it could open the target; None: nowhere."""
+        """The place that the source was moved to, by a run that was killed before it could open the target; None if
+        there is none.
+        """
         with self._source.read(None) as rows:
             check_whole(rows, self._from)
             gone_to = moved_to(rows)
@@ -135,7 +137,9 @@ class Migration:
     # ------------------------------------------------------------ filling
 
     def _note_of_before(self) -> CopyNote | None:
-        """How far a copy of this bank came; None: it is to begin. A bank that holds something of its own is refused."""
+        """Progress of a copy of this bank; None if it is to begin. A bank that holds something of its own is
+        refused.
+        """
         note = CopyNote.find(self._target)
         if note is not None:
             return note if note.origin == self._from else None
@@ -166,7 +170,7 @@ class Migration:
                 return
 
     def _round(self, copy: Catching, label: str) -> float:
-        """How long it took."""
+        """Bring a moment of the source over; returns how long it took."""
         with self._source.read(None) as rows, self._target.read(None) as there:
             total = count_all_rows(rows)
             self._begin_stage(label, total, start=min(total, count_all_rows(there)))
@@ -186,7 +190,7 @@ class Migration:
                 raise self._give_up(error) from error
 
     def _give_up(self, error: BankDamaged) -> BankDamaged:
-        """A copy that is not what it should be is not gone on with."""
+        """Begin a copy anew that is not what it should be; returns the error to raise."""
         self._begin()
         return BankDamaged(f"{error} {self._from} is as it was. Run it again: it begins anew.")
 
@@ -261,8 +265,8 @@ def undo(source: Engine, target: Engine | None, rewritten: Iterable[str]) -> Non
 
 @contextmanager
 def _moving_alone(*banks: Engine) -> Iterator[None]:
-    """While in the block no other process moves one of these banks: two that fill one place would empty it for each
-    other, even after one of them has opened it.
+    """Keep other processes from moving one of these banks: two that fill one place would empty it for each other,
+    even after one of them has opened it.
     """
     with ExitStack() as turns:
         for bank in banks:

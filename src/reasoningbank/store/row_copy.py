@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 PAGE = 500
 Progress = Callable[[int, int], None]
 Place = tuple[Any, ...]
-"""Where a row lies in the order of its table."""
+"""Place of a row in the order of its table."""
 
 
 def copy_rows(source: RowTransaction, target: Engine, progress: Progress | None = None) -> None:
-    """All that one moment of the source holds. Nobody else writes to the target: pages are committed one by one."""
+    """Copy all that one moment of the source holds. Nobody else writes to the target: pages are committed one by
+    one.
+    """
     total, count = count_all_rows(source), 0
     for table in TABLES:
         for page, _ in pages_of(source, table):
@@ -52,7 +54,7 @@ def check_equal(
     settings_but: Iterable[str] = (),
     progress: Progress | None = None,
 ) -> int:
-    """Compare both sides row by row, without some settings; says how many rows there are."""
+    """Compare both sides row by row, without some settings; returns how many rows there are."""
     total, count = count_all_rows(source) if progress is not None else 0, 0
     for table in TABLES:
         but = frozenset(settings_but) if table is SETTINGS else frozenset()
@@ -79,12 +81,12 @@ def count_rows(rows: RowTransaction, table: Table) -> int:
 
 
 def order_of(table: Table) -> tuple[str, ...]:
-    """As rows were written, or by their key."""
+    """Columns that order a table: as rows were written, or by their key."""
     return (table.number,) if table.number else table.key or table.unique
 
 
 def pages_of(rows: RowTransaction, table: Table, after: Place | None = None) -> Iterator[tuple[list[Row], Place]]:
-    """Each row as `put` takes it, in their order; and the place of a page's last one."""
+    """Pages of rows as `put` takes them, in their order, each with the place of its last row."""
     order = order_of(table)
     columns, joins = _to_put(table)
     width = len(order)

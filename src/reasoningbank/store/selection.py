@@ -27,7 +27,7 @@ class Selection(NamedTuple):
     joins: tuple[Join, ...] = ()
     order: tuple[str, ...] = ()
     descending: bool = False
-    """The order of all its columns is turned around."""
+    """True if the order of all its columns is turned around."""
     after: tuple[Any, ...] | None = None
     """Values of the order's columns: only what comes behind them."""
     limit: int | None = None
@@ -40,7 +40,7 @@ class Selection(NamedTuple):
     without: Join | None = None
     """Only those for which the other table has no such row."""
     by_index: str = ""
-    """The one to use, where a back end would choose another."""
+    """The index to use, if a back end would choose another."""
 
 
 def equal(**values: Any) -> tuple[Condition, ...]:

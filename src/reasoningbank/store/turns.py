@@ -33,12 +33,12 @@ class ThreadTurns:
                 lock.release()
 
     def is_taken(self, name: str) -> bool:
-        """Such a turn is lost by nobody who has it."""
+        """True if somebody holds it: nobody loses such a lock while he lives."""
         return self._locks[name].locked()
 
 
 class FileTurns:
-    """A file is there only while somebody has its turn, or wants it."""
+    """Locks in files, each of which is there only while somebody has its lock, or wants it."""
 
     def __init__(self, beside: Path) -> None:
         """`beside` is the path that the names of all these files begin with."""
@@ -47,7 +47,9 @@ class FileTurns:
         renew_in_child(self._leave_to_parent)
 
     def _leave_to_parent(self) -> None:
-        """Closing it lets go of nothing there; keeping it open would hold it after the parent's end."""
+        """Close what was inherited, in a child: that lets go of nothing there; keeping it open would hold it after
+        the parent's end.
+        """
         descriptors, self._held = self._held, {}
         for descriptor in descriptors:
             os.close(descriptor)

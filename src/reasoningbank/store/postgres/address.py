@@ -88,7 +88,7 @@ def _decode(text: str, location: Location) -> str:
 
 
 def _hosts(netloc: str, display: str) -> dict[str, str]:
-    """One or several, each with its port or without."""
+    """Hosts and ports of libpq from one host or several, each with its port or without."""
     if not netloc:
         return {}
     hosts, ports = [], []

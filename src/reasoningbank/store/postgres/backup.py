@@ -21,7 +21,7 @@ _PARTIAL = ".partial-"
 
 
 def write_backup(rows: RowTransaction, target: Path, progress: Progress | None) -> None:
-    """The file appears under its name only when it is whole, and is there to stay when this returns."""
+    """Write a backup. The file appears under its name only when it is whole, and is there to stay when this returns."""
     if target.exists():
         raise InvalidInput(f"{target} exists already. Name a new file, so that no backup is overwritten.")
     for partial in target.parent.glob(f"*{_PARTIAL}????????"):

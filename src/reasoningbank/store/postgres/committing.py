@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from reasoningbank.store.postgres.connections import PostgresConnections
 
 IDLE_WITHIN_MS = 15_000
-"""A writer that died without a word must not keep the lock: shorter than anybody waits for it."""
+"""End of an idle transaction: a writer that died without a word must not keep the lock; shorter than anybody waits
+for it.
+"""
 _LOCK = f"{LOCK}, set_config('idle_in_transaction_session_timeout', '{IDLE_WITHIN_MS}', true)"
 _NOTE = "INSERT INTO commits (id) VALUES (%s)"
 # Nothing is noted in a bank that is closed, and no transaction stands without its note.
@@ -46,13 +48,13 @@ _NOTE_IF_OPEN = f"""INSERT INTO commits (id)
 # An older server goes on while a newer one brings the tables up to date: behind the lock it sees which they are.
 _NOT_NEWER = f"1 / (SELECT (version <= {SCHEMA_VERSION})::int FROM bank)"
 _TIDY_EVERY = 512
-"""Commits of a process, until it removes the ids of those that nobody can ask for any more."""
+"""Commits of a process until it removes ids that nobody can ask for any more."""
 _SHARED_FATE = (psycopg.errors.InFailedSqlTransaction, psycopg.errors.PipelineAborted)
 """Errors of statements behind one that failed."""
 
 
 class _Batch:
-    """Units that share one transaction, and how far that came."""
+    """Units that share one transaction, and how far it came."""
 
     def __init__(self, units: Sequence[Unit[Any]], *, at_once: bool) -> None:
         self.id = uuid.uuid4()
@@ -96,7 +98,7 @@ class UnitCommitter:
                 time.sleep(0.1)
 
     def _run_once(self, batch: _Batch, *, may_repeat: bool) -> bool | None:
-        """None: nothing was written, and the same may work in a moment."""
+        """Run a batch once. None if nothing was written and the same may work in a moment."""
         connection = self._connections.take(in_pipeline=not batch.at_once)
         try:
             batch.session = connection.session
@@ -172,7 +174,7 @@ class UnitCommitter:
         return self._settle_refused(batch, cast("Exception", error))
 
     def _settle_refused(self, batch: _Batch, error: Exception) -> bool:
-        """The server is well and the transaction rolled back: whose fault was it?"""
+        """Settle a batch that the server refused and rolled back: find the unit that is at fault."""
         if isinstance(error, psycopg.errors.NotNullViolation) and error.diag.table_name == "commits":
             return batch.fail(self._why_closed())
         if isinstance(error, psycopg.errors.DivisionByZero):

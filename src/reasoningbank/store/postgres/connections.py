@@ -31,9 +31,9 @@ CONNECT_WITHIN_S = 10
 STATEMENT_WITHIN_S = 30
 LOCK_WITHIN_S = 20
 ANSWER_WITHIN_S = STATEMENT_WITHIN_S + 5.0
-"""For a server or a network that says nothing at all; a statement that is too slow ends before."""
+"""Deadline of a server or a network that says nothing at all; a statement that is too slow ends before."""
 PATIENCE_S = 15.0
-"""How long a server that is being restarted, or another that takes over, is waited for; for opening less."""
+"""Longest wait for a server that is being restarted, or another that takes over; for opening less."""
 OPEN_WITHIN_S = 3.0
 END_SESSION = """SELECT pg_terminate_backend(pid, 3000) FROM pg_stat_activity
   WHERE pid = %s AND backend_start::text = %s"""
@@ -46,11 +46,11 @@ _left_to_parents: list[Any] = []
 
 
 class _WordDumper(StrDumper):
-    """Words of ours are strings with a class of their own."""
+    """Dumps our enums, which are strings with a class of their own."""
 
 
 class _FlagDumper(Dumper):
-    """True and false are 1 and 0 in every engine."""
+    """Dumps True and False as 1 and 0, as in every engine."""
 
     oid = psycopg.adapters.types["int8"].oid
 
@@ -66,18 +66,18 @@ class TimedConnection(psycopg.Connection[Any]):
 
     answers_within_s = ANSWER_WITHIN_S
     made_in = 0
-    """The process: a child that was forked meanwhile must not talk through it."""
+    """The process that made it: a child that was forked meanwhile must not talk through it."""
     session: tuple[int, str] = (0, "")
     """The server's process and when it began: whoever loses the connection can find out whether it goes on."""
     is_ending = False
-    """The end of its transaction was sent, and the answer is not heard yet."""
+    """True if the end of its transaction was sent, and the answer is not heard yet."""
 
     @property
     def is_in_pipeline(self) -> bool:
         return self._pipeline is not None
 
     def enter_pipeline(self) -> psycopg.Pipeline:
-        """Statements go out without waiting for the answers before."""
+        """Let statements go out without waiting for the answers before."""
         if self._pipeline is None:
             self._pipeline = psycopg.Pipeline(self)
             self._pipeline.__enter__()
@@ -167,7 +167,7 @@ def connect(address: PostgresAddress) -> TimedConnection:
 
 
 def patiently(work: Callable[[], T], address: PostgresAddress, *, within_s: float = PATIENCE_S) -> T:
-    """Do what may be done again until it works: a server that restarts is back in a moment."""
+    """Repeat what may be done again until it works: a server that restarts is back in a moment."""
     deadline, pause_s = time.monotonic() + within_s, _FIRST_PAUSE_S
     while True:
         try:
@@ -197,7 +197,7 @@ class PostgresConnections:
         self._idle: list[TimedConnection] = []
         self._lock = threading.Lock()
         self._away: StoreError | None = None
-        """Why nobody got a connection, after somebody has waited for one as long as anybody does."""
+        """The error of a server that is away, after somebody has waited for a connection as long as anybody does."""
         self._probing = threading.Lock()
         self.is_closed = False
 
@@ -241,7 +241,7 @@ class PostgresConnections:
         return connection
 
     def _pop_idle(self, in_pipeline: bool) -> TimedConnection | None:
-        """The last that was used, of those that are as they are wanted if there are any."""
+        """The connection that was used last, if possible one that is (or is not) in its pipeline as wanted."""
         with self._lock:
             fitting = [
                 number for number, connection in enumerate(self._idle) if connection.is_in_pipeline == in_pipeline
@@ -249,7 +249,9 @@ class PostgresConnections:
             return self._idle.pop(fitting[-1] if fitting else -1) if self._idle else None
 
     def give_back(self, connection: TimedConnection) -> None:
-        """One that is in the middle of something is thrown away: the server then rolls that back."""
+        """Take a connection back. One that is in the middle of something is thrown away: the server then rolls that
+        back.
+        """
         if connection.made_in != os.getpid():
             _left_to_parents.append(connection)
             return
@@ -261,7 +263,7 @@ class PostgresConnections:
         connection.close()
 
     def drop_idle(self) -> None:
-        """After a loss: those that were at rest meanwhile are most likely lost, too."""
+        """Drop idle connections after a loss: they are most likely lost, too."""
         with self._lock:
             idle, self._idle = self._idle, []
         for connection in idle:
@@ -302,7 +304,7 @@ def _is_quiet(connection: TimedConnection) -> bool:
 
 
 def _bring(connection: TimedConnection, in_pipeline: bool) -> bool:
-    """Brought into its pipeline or out of it; False when that fails."""
+    """Bring a connection into its pipeline or out of it; False if that fails."""
     try:
         if in_pipeline:
             connection.enter_pipeline()

@@ -62,7 +62,7 @@ def shape_of_tables() -> str:
 
 
 def version_of(connection: TimedConnection) -> int:
-    """0: there is no bank in this schema."""
+    """Version of the tables; 0 if there is no bank in this schema."""
     there = connection.execute("SELECT to_regclass(quote_ident(current_schema()) || '.bank')").fetchone()
     if there is None or there[0] is None:
         return 0
@@ -71,7 +71,7 @@ def version_of(connection: TimedConnection) -> int:
 
 
 def migrate(connection: TimedConnection, version: int) -> None:
-    """Within a transaction that holds the lock: from a version to this one."""
+    """Bring tables from a version to this one, within a transaction that holds the lock."""
     connection.execute(_BANK)
     for step in VERSIONS[version:]:
         for statement in step.before:

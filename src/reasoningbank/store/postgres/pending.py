@@ -23,7 +23,7 @@ class PendingRows:
         self.tenants: set[str | None] = set()
         """Tenants whose rows these are; None: anybody's."""
         self.has_changes = False
-        """Something was written to the feed."""
+        """True once something was written to the feed."""
 
     @property
     def is_empty(self) -> bool:
@@ -35,14 +35,16 @@ class PendingRows:
             self.tenants.add(tenant)
 
     def take(self, ahead: PendingRows) -> None:
-        """Rows that were gathered before there was a transaction; they are gone from there."""
+        """Take over rows that were gathered before there was a transaction; they are gone from there."""
         for key, rows in ahead._rows.items():
             self._rows.setdefault(key, []).extend(rows)
         self.tenants |= ahead.tenants
         ahead._rows, ahead.tenants = {}, set()
 
     def write(self, cursor: psycopg.Cursor[Any]) -> None:
-        """In the order in which the tables were first added to; what names rows by their numbers comes last."""
+        """Write all rows, in the order in which the tables were first added to; what names rows by their numbers
+        comes last.
+        """
         rows, self._rows, self.tenants = self._rows, {}, set()
         for (table, if_taken), batch in sorted(rows.items(), key=lambda item: bool(item[0][0].by_number_of)):
             self.has_changes |= table is FEED

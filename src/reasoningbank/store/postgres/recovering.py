@@ -146,7 +146,9 @@ def _exchange(address: PostgresAddress, staging: str, kept_as: str) -> str | Non
 
 
 def _stem(address: PostgresAddress) -> str:
-    """Short enough for a moment behind it: a name of PostgreSQL ends after 63 characters."""
+    """Prefix of the names of schemas beside the bank's, short enough for a moment behind it: a name of PostgreSQL
+    ends after 63 characters.
+    """
     return address.schema[:34]
 
 

@@ -33,7 +33,7 @@ class _Question(NamedTuple):
     """All that the text of a selection depends on."""
 
     selection: Selection
-    """Without any value that is bound."""
+    """The selection without any value that is bound."""
     shapes: tuple[_Shape, ...]
     is_scoped: bool
     goes_on: bool
@@ -209,7 +209,7 @@ def update(table: Table, columns: Sequence[str], conditions: Sequence[Condition]
 
 @lru_cache(maxsize=512)
 def _change_text(table: Table, columns: tuple[str, ...], shapes: tuple[_Shape, ...], is_scoped: bool) -> str:
-    """An update of these columns; without any, a deletion."""
+    """Text of an update of these columns; without any, of a deletion."""
     conditions = [condition_text(shape, table, shape.column) for shape in shapes]
     conditions += ["tenant = %s"] if is_scoped else []
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
@@ -227,7 +227,9 @@ def insert(table: Table, if_taken: IfTaken, count: int) -> str:
 
 @lru_cache(maxsize=8)
 def insert_numbered(table: Table) -> str:
-    """Rows whose numbers follow the last one, for whoever writes has the bank to itself: one list for each column."""
+    """INSERT of rows whose numbers follow the last one, for whoever writes has the bank to itself: one list for each
+    column.
+    """
     columns = ", ".join(table.written)
     return (
         f"INSERT INTO {table.name} ({table.number}, {columns}) SELECT last + given.place, {columns} "
@@ -245,7 +247,7 @@ def _if_taken(table: Table, if_taken: IfTaken) -> str:
 
 @lru_cache(maxsize=8)
 def insert_by_number(table: Table) -> str:
-    """Rows that name the row of another table by its key and keep its number: one list for each column."""
+    """INSERT of rows that name the row of another table by its key and keep its number: one list for each column."""
     ((by, other),) = table.by_number_of.items()
     values = ", ".join(
         f"{other.name}.{other.number}" if column == by else f"given.{column}" for column in table.written

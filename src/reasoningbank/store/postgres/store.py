@@ -113,7 +113,7 @@ class PostgresEngine:
             yield PostgresTransaction(session, tenant)
 
     def _begin_reading(self, stack: ExitStack) -> OpenTransaction:
-        """With the first question, and for as long as the stack lasts."""
+        """Begin a reading transaction with the first question, for as long as the stack lasts."""
         transaction = self._begin(stack)
         transaction.blind.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         stack.push(partial(_end_reading, transaction))
@@ -215,7 +215,9 @@ def _roll_back_on_error(connection: TimedConnection, _: object, error: BaseExcep
 
 
 def _end_reading(transaction: OpenTransaction, _: object, error: BaseException | None, __: object) -> None:
-    """Without waiting for the answer, which says nothing new: the next who takes the connection hears it."""
+    """End a reading transaction without waiting for the answer, which says nothing new: the next who takes the
+    connection hears it.
+    """
     if error is None:
         transaction.blind.execute("COMMIT")
         transaction.connection.send_end()

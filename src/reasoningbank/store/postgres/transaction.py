@@ -80,7 +80,7 @@ class RowSession:
             self._told = tenant
 
     def note_scope(self, tenant: str | None) -> None:
-        """It was told with another statement."""
+        """Note that the server was told whose rows are meant, with another statement."""
         self._told = tenant
 
     def write_pending(self) -> None:
@@ -95,14 +95,16 @@ class RowSession:
         return self.open.connection.execute(*query)
 
     def change(self, query: statements.Query) -> int:
-        """How many rows a statement has changed."""
+        """Number of rows that a statement has changed."""
         cursor = self.open.connection.execute(*query)
         if self.open.pipeline is not None:
             self.open.pipeline.sync()
         return cursor.rowcount
 
     def try_out(self, act: Callable[[], T]) -> T:
-        """A statement that may fail on its own, what the unit did before stays; where all share one, it may not."""
+        """Run a statement that may fail on its own, what the unit did before stays; if all units share a
+        transaction, it may not.
+        """
         if not self.at_once:
             return act()
         blind = self.open.blind
@@ -161,7 +163,7 @@ class PostgresTransaction:
         return count
 
     def _name_faults(self, act: Callable[[], T]) -> T:
-        """Name at once what a unit may catch and go on."""
+        """Translate errors at once that a unit may catch and go on."""
         try:
             return self._session.try_out(act)
         except (psycopg.Error, UnicodeError) as error:

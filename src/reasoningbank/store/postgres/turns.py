@@ -29,7 +29,7 @@ class PostgresTurns:
 
     @contextmanager
     def take(self, name: str, wait_s: float) -> Iterator[bool]:
-        """On a connection of its own, for as long as the block."""
+        """Take a lock on a connection of its own, for as long as the block."""
         lock = self._lock(name)
         connection = self._connections.take()
         has_lock = False
@@ -47,7 +47,7 @@ class PostgresTurns:
             self._connections.give_back(connection)
 
     def renew(self, name: str) -> bool:
-        """True if a turn that was taken here is still ours. One that went with its connection is taken again, unless
+        """True if a lock that was taken here is still ours. One that went with its connection is taken again, unless
         somebody else has it.
         """
         connection = self._held.get(name)
@@ -81,7 +81,7 @@ def _is_granted_within(connection: TimedConnection, lock: Lock, wait_s: float) -
 
 
 def _is_alive(connection: TimedConnection) -> bool:
-    """A lock of a session lasts as long as that."""
+    """True if the session lives, and with it its locks."""
     try:
         connection.execute("SELECT")
     except psycopg.Error:

@@ -26,7 +26,7 @@ ROWS_OF: dict[type[Record], tuple[tuple[Table, str], ...]] = {
 
 
 def delete_records(rows: RowTransaction, kind: type[Any], ids: Sequence[str], now: float) -> int:
-    """Delete records with everything that goes with them; says how many of themselves there were."""
+    """Delete records with everything that goes with them; returns how many of themselves there were."""
     for _, group in groupby(dependents_of(kind_of(kind)), key=lambda entry: entry[0].noun):
         entries = list(group)
         dependent = entries[0][0]

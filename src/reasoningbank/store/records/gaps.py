@@ -21,7 +21,7 @@ _COLUMNS = GAPS.written
 
 
 def add_gaps(rows: RowTransaction, gaps: Sequence[Gap]) -> None:
-    """Count them, then drop what was not asked for longest where a tenant has too many."""
+    """Count gaps, then drop those not asked for longest if a tenant has too many."""
     old_rows = rows.scan(Selection(GAPS, _COLUMNS, any_of("id", [gap.id for gap in gaps])))
     gaps_by_id = {gap.id: gap for gap in map(_gap, old_rows)}
     for gap in gaps:
@@ -43,7 +43,7 @@ def _add(before: Gap, again: Gap) -> Gap:
 
 
 def gaps_of(engine: Engine, tenant: str) -> list[Gap]:
-    """The one that was asked last comes last."""
+    """Gaps of a tenant, the one that was asked last at the end."""
     rows = engine.scan(Selection(GAPS, _COLUMNS, equal(tenant=tenant), order=("last_at", "id")))
     return [_gap(row) for row in rows]
 

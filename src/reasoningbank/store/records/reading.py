@@ -77,7 +77,7 @@ class RecordRows:
         return [self._decode(coding, row) for row in self._rows.scan(selection)]
 
     def _place(self, coding: RecordTable[Any], made_at: str, after: str, *, newest_first: bool) -> tuple[Any, ...]:
-        """A place in a list as values of what orders it."""
+        """A place in a list, as values of the columns that order it."""
         if not newest_first:
             return (after,)
         place = parse_position(after)
@@ -129,7 +129,7 @@ class RecordRows:
 
 
 def conditions(coding: RecordTable[Any], where: Mapping[str, Any]) -> tuple[Condition, ...]:
-    """From fields and what they should be: a value, None, any of several, for tags all of them."""
+    """Conditions from fields and what they should be: a value, None, any of several, for tags all of them."""
     parts = []
     for column, value in where.items():
         if column not in coding.columns:

@@ -67,7 +67,9 @@ def put_trust(rows: RowTransaction, memory: Memory, level: int, marks: Sequence[
 
 
 def delete_marks(rows: RowTransaction, memory_id: str) -> None:
-    """Marks are found by mark only: this reads all of them, which an erasure may take, and only trust has any."""
+    """Delete the marks of a memory. They are found by mark only: this reads all of them, which an erasure may take,
+    and only trust has any.
+    """
     if list(rows.scan(Selection(TRUST, ("level",), equal(memory_id=memory_id)))):
         for (number,) in list(rows.scan(Selection(MEMORIES, (NUM,), equal(id=memory_id)))):
             rows.delete(MARKS, equal(memory=number))

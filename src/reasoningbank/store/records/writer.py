@@ -136,7 +136,7 @@ class RecordWriter(RecordReader):
         return sum(self._add_new(table, rows) for table, rows in by_table.items())
 
     def _add_new(self, table: Table, rows: Sequence[Row]) -> int:
-        """Add rows whose key is not there yet; of a table without one, that are not there to the letter."""
+        """Add rows whose key is not there yet (in a table without one, whose values are not); returns how many."""
         key = table.key or table.written
         positions = [table.written.index(column) for column in key]
         coming = {tuple([row[position] for position in positions]): row for row in reversed(rows)}
@@ -187,12 +187,14 @@ class RecordWriter(RecordReader):
         self._rows.put(REPLIES, [(self._tenant, *(getattr(reply, field) for field in _REPLY_FIELDS))])
 
     def _drop_replies_about(self, record_id: str) -> None:
-        """An erased record must not live on in an answer that was kept about it."""
+        """Drop answers about an erased record: it must not live on in them."""
         self._rows.delete(REPLIES, (("body", "holds", record_id.encode("utf-8", "surrogatepass")),))
 
 
 def _next_revision(current: Any, coming: Any) -> Any:
-    """A record that says no later revision than the one it replaces is the next one. Memories are numbered by verbs."""
+    """The record with its revision: one that says no later revision than the one it replaces is the next. Memories
+    are numbered by verbs.
+    """
     if current is None or isinstance(coming, Memory) or coming.revision > current.revision:
         return coming
     return replace(coming, revision=current.revision + 1)

@@ -70,13 +70,17 @@ class UnforkedCursor(apsw.Cursor):
 
 
 def make_writing_cursor(connection: apsw.Connection) -> apsw.Cursor:
-    """Without a step of the interpreter around each statement: for a transaction that is `unforked` as a whole."""
+    """Cursor without a step of the interpreter around each statement: for a transaction that is `unforked` as a
+    whole.
+    """
     check_not_torn()
     return apsw.Cursor(connection)
 
 
 def connect(uri: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:
-    """A file by its URI, which can say any name: as text a name must be UTF-8, and that of a folder need not be."""
+    """Connect to a file by its URI, which can say any name: as text a name must be UTF-8, and that of a folder need
+    not be.
+    """
     with unforked():
         return apsw.Connection(uri, flags=flags | apsw.SQLITE_OPEN_URI)
 
@@ -120,7 +124,7 @@ def forbid(connection: apsw.Connection) -> None:
 
 
 def never_close(holder: object) -> None:
-    """Not even when this process ends: what a call has left half done must not be touched."""
+    """Keep a connection open even when this process ends: what a call has left half done must not be touched."""
     from ctypes import py_object, pythonapi
 
     pythonapi.Py_IncRef(py_object(holder))

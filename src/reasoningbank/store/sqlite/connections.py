@@ -49,7 +49,7 @@ MEMORY = ":memory:"
 BUSY_TIMEOUT_MS = 30_000
 WRITER_CACHE_KIB = 16_384
 IDLE_READERS = 8
-"""Shared by the banks that a process has open: each may keep one, whose files stay open."""
+"""Idle readers of all banks that a process has open: each may keep one, whose files stay open."""
 
 
 class Connections:
@@ -67,13 +67,13 @@ class Connections:
         self.turn = WriteTurn(None)
         self._is_closed = False
         self._is_inherited = False
-        """This process was forked from the one that opened the bank, and has no connection yet."""
+        """True if this process was forked from the one that opened the bank, and has no connection yet."""
         self._beginning = threading.Lock()
-        """Held while a child makes its first one."""
+        """Lock that is held while a child makes its first connection."""
         # Whole, as SQLite keeps it: this process may go to another folder.
         self._place = Path(path).absolute()
         self._inodes: Inodes = (0, 0, 0)
-        """Of the files that were opened."""
+        """Inodes of the files that were opened."""
         self._note_closed: Callable[[], object] = lambda: None
         self._stamp: Stamp | None = None
         self._watch: FileWatch | None = None
@@ -239,7 +239,9 @@ class Connections:
 
     @contextmanager
     def _resting_beside(self, writing: apsw.Connection | None) -> Iterator[apsw.Connection]:
-        """One that is in no transaction, to look at the file with. Who writes has the turn, so no other writes."""
+        """A connection that is in no transaction, to look at the file with. Who writes has the turn, so no other
+        writes.
+        """
         if self.writer is not None and self.writer is not writing:
             yield self.writer
             return
@@ -266,7 +268,7 @@ class Connections:
             self._close_readers(leaves=True)
 
     def writing(self) -> apsw.Connection:
-        """The caller has made sure that the bank is usable here."""
+        """The writing connection; the caller has made sure that the bank is usable here."""
         if self._is_closed:
             raise self.closed_error()
         if self.writer is None:

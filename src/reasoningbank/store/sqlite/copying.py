@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]
 
 
 def copy_to(source: apsw.Connection, target: Path, progress: Progress | None) -> None:
-    """The copy appears under its name only when it is whole, and is there to stay when this returns."""
+    """Copy a bank. The copy appears under its name only when it is whole, and is there to stay when this returns."""
     if target.exists():
         raise InvalidInput(f"{target} exists already. Name a new file, so that no backup is overwritten.")
     with passing_file(target) as partial:
@@ -42,7 +42,7 @@ def copy_to(source: apsw.Connection, target: Path, progress: Progress | None) ->
 
 
 def fill(partial: Path, source: apsw.Connection, progress: Progress | None) -> None:
-    """All that a bank holds, with a stamp that no log knows."""
+    """Fill a file with all that a bank holds, with a stamp that no log knows."""
     copy = connect(partial.absolute().as_uri())
     try:
         # Inside a read transaction the source stands still, so that busy writers cannot make the copy start over.

@@ -25,8 +25,10 @@ from reasoningbank.core.errors import (
 from reasoningbank.core.media import named_fault
 
 NAMED = (apsw.Error, UnicodeError, OSError)
-"""A flipped bit can leave text that is no UTF-8, and a caller can ask for text that cannot be UTF-8; both show only
-on the way between Python and SQLite. What lies beside the file is reached without SQLite."""
+"""Errors that are translated. A flipped bit can leave text that is no UTF-8, and a caller can ask for text that
+cannot be UTF-8; both show only on the way between Python and SQLite. What lies beside the file is reached without
+SQLite.
+"""
 
 
 def translate(  # noqa: C901, PLR0911 - one case for each kind of fault

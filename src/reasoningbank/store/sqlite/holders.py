@@ -21,7 +21,7 @@ if sys.platform != "win32":
 
 _SHARED_FIRST = 0x40000002
 _SHARED_BYTES = 510
-"""Where SQLite keeps its shared locks in every file."""
+"""The bytes where SQLite keeps its shared locks in every file."""
 _FLOCK = struct.Struct("hhqqi")
 
 _open_here: Counter[str] = Counter()
@@ -39,7 +39,7 @@ def note_closed(place: Path) -> None:
 
 
 def open_here() -> int:
-    """How many times this process has a bank open."""
+    """Number of times that this process has a bank open."""
     return _open_here.total()
 
 

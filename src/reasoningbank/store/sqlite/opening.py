@@ -32,7 +32,7 @@ _SMALLEST_PAGE_BYTES = 512
 class Access:
     read_only: bool
     immutable: bool = False
-    """Nobody can write here, not even the shared-memory file that a WAL needs."""
+    """True if nobody can write here, not even the shared-memory file that a WAL needs."""
 
 
 def access_to(path: Path, *, create: bool, read_only: bool) -> Access:
@@ -121,7 +121,7 @@ def bring_up_to_date(connection: apsw.Connection, location: str, *, read_only: b
 
 
 def _migrate(connection: apsw.Connection, location: str) -> None:
-    """Every missing migration and the version number in one transaction: a kill leaves the bank as it was."""
+    """Apply every missing migration and the version number in one transaction: a kill leaves the bank as it was."""
     from reasoningbank.store.coding import content_hash
     from reasoningbank.store.records.tokens import token_hash
 
@@ -154,7 +154,7 @@ def _migrate(connection: apsw.Connection, location: str) -> None:
 
 
 def stamp_and_head_of(connection: apsw.Connection) -> tuple[Stamp | None, int]:
-    """As `stamp_and_head`; nothing for a bank of a program that knew no stamps, or one too damaged to say."""
+    """The same as `stamp_and_head`; nothing for a bank of a program that knew no stamps, or one too damaged to say."""
     if number_from(connection, "PRAGMA user_version") >= STAMPED_SINCE:
         with suppress(apsw.CorruptError):
             return stamp_and_head(connection)

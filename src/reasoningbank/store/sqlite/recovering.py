@@ -43,7 +43,9 @@ def recover(
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> Recovered:
-    """`kept_as` is what the name of a replaced bank ends with; `settings` are rewritten in what takes its place."""
+    """Put a backup in the place of a bank. `kept_as` is what the name of a replaced bank ends with; `settings` are
+    rewritten in what takes its place.
+    """
     with faults_named(str(place)):
         return _recover(place, backup, kept_as, settings, progress, dry_run=dry_run)
 
@@ -165,7 +167,7 @@ def _present(place: Path, *, settle: bool) -> tuple[Contents | None, str]:
 
 
 def _swap(place: Path, staging: Path, kept_as: str) -> Path | None:
-    """The lock is held. Names only change from here on."""
+    """Exchange the names of both banks, with the lock held. Names only change from here on."""
     old_bank: Path | None = None
     if place.exists():
         old_bank = _free_name(place, kept_as)
@@ -195,7 +197,9 @@ def _free_name(place: Path, kept_as: str) -> Path:
 
 
 def _also_named(path: Path, name: Path) -> None:
-    """A second name, so that there is no moment without the first; where a disk has no such thing, a new one."""
+    """Give a file a second name, so that there is no moment without the first; where a disk has no such thing, a new
+    one.
+    """
     try:
         os.link(path, name)
     except OSError:

@@ -53,7 +53,7 @@ class Stamp(NamedTuple):
 
 
 def kept_stamp(connection: apsw.Connection) -> Stamp | None:
-    """As a connection sees it, the log included."""
+    """The stamp as a connection sees it, the log included."""
     row: Any = connection.execute("SELECT mark FROM stamp").fetchone()
     return None if row is None else Stamp.from_bytes(bytes(row[0]))
 
@@ -76,7 +76,9 @@ def end_of_transaction(cursor: apsw.Cursor) -> tuple[Stamp | None, int, str | No
 
 
 def reason_of_closing(cursor: apsw.Cursor) -> str | None:
-    """That alone, for a bank that keeps no note of what it acknowledged; read to the end likewise."""
+    """The reason why the bank takes no writes; None if it does. For a bank that keeps no note of what it
+    acknowledged; read to the end, too.
+    """
     rows: list[Any] = cursor.execute(_WHY_CLOSED, _PARAMETERS).fetchall()
     return str(rows[0][0]) if rows else None
 
@@ -90,7 +92,7 @@ def renew_stamp(connection: apsw.Connection, *, fresh: bool = False) -> Stamp:
 
 
 def place_in(page: bytes) -> int | None:
-    """Where in a page the stamp begins; None for every page but that of the stamp."""
+    """Place in a page where the stamp begins; None for every page but that of the stamp."""
     if len(page) < 512 or page[0] != _LEAF_OF_A_TABLE or page[3:5] != b"\0\1":
         return None
     cell = int.from_bytes(page[8:10], "big")
@@ -110,19 +112,19 @@ class Log:
         self._read = read
         header = read(LOG_HEADER_BYTES, 0)
         self.is_one = len(header) == LOG_HEADER_BYTES and header[:4] in _LOG_MAGICS
-        """SQLite takes whatever does not begin like a log for an empty one."""
+        """True if it begins like a log: SQLite takes whatever does not for an empty one."""
         self.header = header
         self.page_bytes = 0
         self.salts = b""
         self.frames = 0
-        """Looked at so far."""
+        """Number of frames looked at so far."""
         self.committed = 0
-        """The last of them that ends a transaction."""
+        """The last frame that ends a transaction."""
         self.first_commit = 0
         self.page: int | None = None
-        """The number of the page that holds the stamp."""
+        """Number of the page that holds the stamp."""
         self.stamps: list[tuple[int, Stamp]] = []
-        """With the number of the frame of each, in order."""
+        """Stamps with the number of the frame of each, in order."""
         if self.is_one:
             self.page_bytes = _LOG_HEADER.unpack(header)[2] or 65_536
             self.salts = header[16:24]
@@ -135,7 +137,7 @@ class Log:
         return LOG_HEADER_BYTES + (number - 1) * self.frame_bytes
 
     def look(self, upto: int | None = None) -> None:
-        """Go on to the frame `upto`, or to the end."""
+        """Read the log on to the frame `upto`, or to the end."""
         while self.is_one and (upto is None or self.frames < upto):
             at = self.frame_at(self.frames + 1)
             head = self._read(FRAME_HEADER_BYTES, at)
@@ -159,7 +161,9 @@ class Log:
 
     @property
     def first(self) -> Stamp | None:
-        """That of the first transaction; a later one where another program, or an older one of ours, began the run."""
+        """The stamp of the first transaction; a later one if another program, or an older one of ours, began the
+        run.
+        """
         return self.stamps[0][1] if self.stamps and self.stamps[0][0] <= self.committed else None
 
     def names(self, after: int = 0) -> set[bytes]:

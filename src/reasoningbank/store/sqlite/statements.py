@@ -104,7 +104,7 @@ def _select(  # noqa: PLR0913, PLR0917 - all that the text depends on
 
 
 def _looked_up(table: Table) -> set[str]:
-    """The columns by which rows are found without their tenant."""
+    """Columns by which rows are found without their tenant."""
     whole = [index.columns for index in table.indexes if not index.where]
     return {columns[0] for columns in (table.key, table.unique, *whole) if columns} - {"tenant"}
 
@@ -132,7 +132,7 @@ def _latest(table: Table, column: str, conditions: Sequence[str], each: tuple[in
 
 
 def _count_of_each(table: Table, column: str, most: int, *, is_scoped: bool) -> str:
-    """How many rows each value has that is asked for, counted up to a bound and in the index alone; 0 is told too."""
+    """Number of rows for each value that is asked for, counted up to a bound and in the index alone; 0 is told too."""
     own = "tenant = ? AND " if is_scoped and table.has_tenant else ""
     rows = f"SELECT 1 FROM {table.name} WHERE {own}{column} = asked LIMIT {most}"
     prefix = "WITH named (asked) AS (SELECT value FROM json_each(?))"
@@ -218,7 +218,7 @@ def delete(table: Table, conditions: Sequence[Condition], tenant: str | None) ->
 
 @lru_cache(maxsize=512)
 def _change(table: Table, columns: tuple[str, ...], shapes: tuple[Shape, ...], is_scoped: bool) -> str:
-    """An update of these columns; without any, a deletion."""
+    """Text of an update of these columns; without any, of a deletion."""
     parts = [condition_of(shape, table, ()) for shape in shapes]
     if is_scoped and table.has_tenant:
         parts.append("tenant = ?")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reasoningbank.store.engine import Row
 
 _NAMED_AT_ONCE = (apsw.ConstraintError, UnicodeEncodeError)
-"""Named where they arise, so that a unit may catch them and go on."""
+"""Errors that are translated where they arise, so that a unit may catch them and go on."""
 
 
 class SqliteTransaction:
@@ -81,7 +81,7 @@ class SqliteTransaction:
         return connection.changes()
 
     def take_over(self) -> None:
-        """A log waits for this transaction as everybody does."""
+        """Nothing to do: a log waits for this transaction as everybody does."""
         self.has_taken_over = True
 
     def leave_no_trace(self) -> None:

@@ -53,7 +53,7 @@ class WriteTurn:
         self._path = path if sys.platform == "linux" else None
         self._queue: _Queue | None = None
         self._seen_free: tuple[int, int, int] | None = None
-        """The file as it was when it said so last; who has to wait writes into it."""
+        """The file as it was when it last said that nobody waits; who has to wait writes into it."""
         renew_in_child(self.leave_to_parent)
 
     def is_free(self) -> bool:
@@ -137,14 +137,14 @@ class _Queue:
         self._is_closed = False
         self._has_locks = True
         self._mutex = threading.Lock()
-        """Held to look at or change the three below."""
+        """Lock that is held to look at or change the three below."""
         self._usher: threading.Thread | None = None
         self._is_waiting = False
-        """The usher is in the queue, or called to go there."""
+        """True if the usher is in the queue, or called to go there."""
         self._is_wanted = False
-        """Somebody waits for the usher's answer."""
+        """True if somebody waits for the usher's answer."""
         self._call: Any = None
-        """From the first wait on, as is the next one: most queues see none."""
+        """Semaphore that calls the usher, made at the first wait, as is the next one: most queues see none."""
         self._answer: Any = None
 
     @property

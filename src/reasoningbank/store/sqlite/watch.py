@@ -68,16 +68,16 @@ class FileWatch:
         self._known: set[bytes] = set() if stamp is None else {stamp.own}
         """Names that the file was seen to carry, or was given here."""
         self._seen: tuple[bytes, int] = (b"", -1)
-        """What the file carried at the last look, and how much of the log was in it."""
+        """The stamp that the file carried at the last look, and the frames of the log that were in it."""
         row = observer.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'stamp'").fetchone()
         self._page = None if row is None else int(row[0])
         self._at: int | None = None
         self._last: tuple[apsw.Connection, int] | None = None
-        """Who committed last through here, and the version of the data that it then had."""
+        """The connection that committed last through here, and the version of the data that it then had."""
         self._frames = 0
-        """Of the log, when that transaction began."""
+        """Frames of the log when that transaction began."""
         self._has_stamped = False
-        """That transaction wrote a stamp."""
+        """True if that transaction wrote a stamp."""
         # A power loss may take what a bank acknowledged that does not sync: the note must not miss it.
         # 2 is SQLite's number for `full`.
         self.keeps_head = self._page is not None and int(observer.pragma("synchronous")) >= 2
@@ -85,7 +85,9 @@ class FileWatch:
     # ------------------------------------------------------------ around a transaction
 
     def begun(self, connection: apsw.Connection, observer: apsw.Connection) -> None:
-        """Called with the write lock held. Raises, or leaves a transaction that may be acknowledged."""
+        """Check the files at the begin of a transaction, with the write lock held. Raises, or leaves a transaction
+        that may be acknowledged.
+        """
         frames, backfill = observer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
         self._check_names("Nothing was written")
         if frames > 0:
@@ -108,8 +110,8 @@ class FileWatch:
             write_note(self._notes, stamp)
 
     def committed(self, connection: apsw.Connection, stamp: Stamp | None, head: int) -> None:
-        """Called after the commit and before the acknowledgement, with what the transaction saw at its end: the stamp,
-        and the newest number of the feed.
+        """Check the files after the commit and before the acknowledgement. `stamp` and `head`, the newest number of
+        the feed, are what the transaction saw at its end.
         """
         self._last = connection, connection.data_version()
         try:
@@ -215,7 +217,9 @@ class FileWatch:
         return before | self._log.names(after=backfill)
 
     def _known_names(self, own: bytes) -> set[bytes]:
-        """Without a log that tells: what this process knows, and what others have noted; without a note, `own`."""
+        """Names that are known without a log that tells: by this process, and noted by others; without a note,
+        `own`.
+        """
         stamp = read_stamp(self._place)
         return self._known | ({own} if stamp is None else set(stamp))
 
@@ -245,7 +249,7 @@ class FileWatch:
         return True
 
     def close(self) -> None:
-        """After the bank's own connections: this lets go of their locks."""
+        """Close the files, after the bank's own connections: this lets go of their locks."""
         self._log_file.close()
         if self._notes is not None:
             self._notes.close()
