@@ -164,8 +164,8 @@ class RecordQueries(Protocol):
         ...
 
     def matching_ids(self, kind: type[R], part: str, limit: int) -> list[str]:
-        """Ids that begin with `part`, in order; if `part` has no underscore, ids that end with it. For people who
-        type a piece of an id.
+        """Ids that begin with `part`, in order; without an underscore in it, that end with it. For typed pieces of
+        ids.
         """
         ...
 
@@ -216,9 +216,7 @@ class SideRecordQueries(Protocol):
         ...
 
     def exposure_counts(self, ids: Sequence[str]) -> dict[str, int]:
-        """Number of times that each memory was shown with the advice that it gives now. Withheld exposures do not
-        count.
-        """
+        """Number of times that each memory was shown with the advice it gives now; withheld exposures do not count."""
         ...
 
     def shown_in(self, trajectory_id: str) -> dict[str, Showing]:
@@ -299,9 +297,7 @@ class EvidenceQueries(Protocol):
         ...
 
     def newest(self, namespace: str | None, limit: int) -> dict[str, float]:
-        """Moments at which the newest active memories were made, by id, without reading any text; `namespace` None
-        is all.
-        """
+        """Moments at which the newest active memories were made, by id, reading no text; `namespace` None is all."""
         ...
 
     def happenings(self, namespace: str | None, since: float) -> Happenings:
@@ -397,9 +393,7 @@ class GraphQueries(Protocol):
         ...
 
     def degrees(self, ids: Sequence[str], most: int = ...) -> dict[str, int]:
-        """Number of edges that begin or end at each vertex, counted up to `most` each way; only of those that have
-        any.
-        """
+        """Number of edges that begin or end at each vertex, counted up to `most` each way; only if there are any."""
         ...
 
     def nodes_between(self, since: float, until: float, limit: int | None = None) -> list[Node]:
@@ -543,9 +537,7 @@ class StoreLogs(Protocol):
         ...
 
     def log_gaps(self, gaps: Sequence[Gap]) -> None:
-        """Log queries that found nothing; a gap that is known counts once more. Bounded: those not asked for longest
-        go.
-        """
+        """Log queries that found nothing; a known gap counts once more. Bounded: those not asked for longest go."""
         ...
 
     def gaps(self, tenant: str) -> list[Gap]: ...
@@ -571,9 +563,7 @@ class StoreState(Protocol):
         ...
 
     def tenants_with_jobs(self) -> list[str]:
-        """Tenants whose jobs wait or are in hand: for workers that serve every tenant. Asked once a second, so it is
-        cheap.
-        """
+        """Tenants whose jobs wait or are in hand, for workers of every tenant. Asked once a second, so it is cheap."""
         ...
 
     def jobs_in_queue(self) -> int:
@@ -837,9 +827,7 @@ class Words(Protocol):
         ...
 
     def frequencies(self, tenant: str, terms: Sequence[int]) -> Frequencies:
-        """Document frequencies of this tenant alone, since from a word's rarity one could tell whether others use
-        it.
-        """
+        """Document frequencies of this tenant alone: from a word's rarity one could tell whether others use it."""
         ...
 
     def counts(self, filters: Sequence[Filter]) -> list[int]:
@@ -922,9 +910,7 @@ class IndexUpkeep(Protocol):
         ...
 
     def is_sound_at(self, turn: int) -> bool:
-        """True if a small part of the index matches its checksums: another part with each number, all of them in
-        turn.
-        """
+        """True if a small part of the index matches its checksums: another with each number, all of them in turn."""
         ...
 
     def damage(self) -> list[Damage]:
@@ -957,7 +943,7 @@ class Index(Protocol):
 
     @property
     def fused(self) -> FusedSearch | None:
-        """Fused search, if the index has one; without, candidates are put together from the halves
+        """Fused search, if the index has one; else candidates are put together from the halves
         (`recall.candidates`).
         """
         ...
@@ -1029,9 +1015,7 @@ class IndexBuilds(Protocol):
     def remove(self, build: int) -> None: ...
 
     def remove_left_over(self, keep: str) -> None:
-        """Remove every build of this bank whose name does not begin with `keep`. Nobody is filling another one
-        meanwhile.
-        """
+        """Remove this bank's builds whose names do not begin with `keep`. Nobody is filling another one meanwhile."""
         ...
 
     def remove_all(self) -> bool:
@@ -1102,9 +1086,7 @@ class Judge(Protocol):
     def name(self) -> str: ...
 
     def judge(self, episode: Episode) -> Verdict:
-        """The verdict on an episode. A judge that cannot tell says unknown; it never guesses and never raises for
-        doubt.
-        """
+        """The verdict on an episode. A judge that cannot tell says unknown; it neither guesses nor raises for doubt."""
         ...
 
 
@@ -1138,7 +1120,5 @@ class Distiller(Protocol):
         ...
 
     def merge(self, current: Memory, lesson: Lesson) -> Lesson | None:
-        """The lesson to store under a key that is taken already; None if `current` says it all. Called in that
-        transaction, too.
-        """
+        """The lesson to store under a key that is taken; None if `current` says it all. In that transaction, too."""
         ...
