@@ -136,9 +136,7 @@ def _add(
     below: Scores,
     worths: Scores | np.float32,
 ) -> None:
-    """Add the scores of one term. `below` is the part of the denominator that does not depend on the term; it is
-    used up.
-    """
+    """Add the scores of one term. `below`, the part of the denominator that is the same for all terms, is used up."""
     amount = weights.astype(np.float32)
     below += amount
     amount /= below

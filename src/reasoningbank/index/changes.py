@@ -136,9 +136,7 @@ def _check_sound(content: Content, snapshot: Snapshot, slots: Slots) -> None:
 def _sorted_out(
     snapshot: Snapshot, news: Mapping[str, Known], slots_by_id: Mapping[str, list[int]]
 ) -> tuple[list[Known], list[tuple[int, Known]], list[int]]:
-    """Sort memories into those that get a new slot, those that are changed in the slot they have, and slots that
-    die.
-    """
+    """Sort memories into those that get a new slot and those that are changed in theirs; and slots that die."""
     fresh, same, dead = [], [], []
     for memory_id, pair in news.items():
         slots = slots_by_id.get(memory_id, [])

@@ -100,9 +100,7 @@ def encode(vectors: Floats, rotation: Rotation) -> VectorForms:
 
 
 def widen(halves: Halves) -> Floats:
-    """Half-precision vectors in single precision, for finite numbers. NumPy does it a number at a time, in four
-    times as long.
-    """
+    """Half-precision vectors in single precision, for finite numbers; NumPy itself takes four times as long."""
     raw = halves.view(np.uint16).astype(np.uint32)
     sign = raw & np.uint32(0x8000)
     raw &= np.uint32(0x7FFF)

@@ -71,8 +71,8 @@ class EmbeddedIndex:
         renew_in_child(self._begin_in_child)
 
     def _begin_in_child(self) -> None:
-        """Begin anew in a forked child: locks that other threads of the parent held are nobody's here, and files are
-        opened anew.
+        """Begin anew in a forked child: locks of the parent's other threads are nobody's here, files are opened
+        again.
         """
         self._switching = threading.RLock()
         self._handed = threading.local()
@@ -83,8 +83,8 @@ class EmbeddedIndex:
 
     @classmethod
     def open(cls, directory: Path, identity: EmbedderIdentity, facet: str, *, read_only: bool = False) -> Self:
-        """Open an index. Damage raises `BankDamaged`, and another embedder `EmbedderMismatch`: `renew` it then, and
-        replay the feed.
+        """Open an index. If damage raises `BankDamaged`, or another embedder `EmbedderMismatch`: `renew`, replay the
+        feed.
         """
         index = cls(directory, IndexShape(identity=identity, facet=facet), read_only=read_only)
         if not index._pointer.exists():
@@ -96,9 +96,7 @@ class EmbeddedIndex:
 
     @classmethod
     def renew(cls, directory: Path, identity: EmbedderIdentity, facet: str) -> Self:
-        """Put an empty index in the place of one that cannot be opened. Whoever has that one open goes over to this
-        one.
-        """
+        """Put an empty index in the place of one that cannot be opened; whoever has that open goes over to this one."""
         index = cls(directory, IndexShape(identity=identity, facet=facet), read_only=False)
         index._create()
         index._begin_anew()

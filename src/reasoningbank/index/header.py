@@ -67,9 +67,7 @@ class HeaderFile:
 
     @classmethod
     def create(cls, path: Path, header: Header) -> None:
-        """Make a new header file: to write over one that is there would empty it under the eyes of whoever has it
-        mapped.
-        """
+        """Make a new header file: writing over an old one would empty it under the eyes of whoever has it mapped."""
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
             new_file = os.fdopen(os.open(path, flags, PRIVATE_MODE), "wb")

@@ -43,9 +43,7 @@ class Passed:
 
 
 class Masks:
-    """Rows that filters let through, as of one commit. The last few are kept: most searches ask with the same
-    filter.
-    """
+    """Rows that filters let through, as of one commit. The last few are kept: most searches use the same filter."""
 
     def __init__(self) -> None:
         # Replaced as a whole: threads share it.

@@ -29,9 +29,7 @@ def with_neighbours(slots: Slots, rows: Rows, mask: Mask) -> tuple[Slots, NDArra
 
 
 def _turns_beside(slots: Slots, rows: Rows, mask: Mask) -> NDArray[np.int64]:
-    """Slots before and after, as (n, 2), that hold a turn of the same conversation and pass the filter; −1 if none
-    does.
-    """
+    """Slots before and after, as (n, 2), with a turn of the same conversation that passes the filter; else −1."""
     near = slots[:, None] + _STEPS
     there = (near >= 0) & (near < rows.count)
     near = np.where(there, near, 0)

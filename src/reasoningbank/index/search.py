@@ -54,9 +54,7 @@ class Scratch:
 
 
 def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int) -> Candidates:
-    """Search a snapshot. Handles of the candidates are slots with `handle_base`, which has none of their bits, laid
-    over them.
-    """
+    """Search a snapshot. Handles are slots with `handle_base`, which has none of their bits, laid over them."""
     rows, header = snapshot.rows, snapshot.header
     selection = snapshot.masks.passed(probe.where, rows, snapshot.segments, snapshot.tail, scratch.masks)
     scores = scratch.scores[: header.rows]
@@ -142,9 +140,7 @@ _NO_SHARES = NamedShares(_NONE, np.empty(0, np.float64), frozenset())
 
 
 def _slots_by_words(snapshot: Snapshot, probe: Probe, selection: Passed) -> tuple[NamedShares, list[int]]:
-    """Slots that hold rare words of the query which few of the tenant's memories hold, and slots of which a whole
-    text is the query.
-    """
+    """Slots that hold rare words of the query which few of the tenant's memories hold; and slots whose text is it."""
     if not selection.considered or probe.depth <= 0 or not probe.text.strip():
         return _NO_SHARES, []
     rare, words = find_rare_terms(probe.text)

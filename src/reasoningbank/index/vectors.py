@@ -204,9 +204,7 @@ def _second_pass(
 
 
 def _agreement(codes: Codes, slots: Slots | None, query: AskedBits, room: Codes, first_plane: int = 0) -> Floats:
-    """Weighted agreement of rows with the query's planes: bits that agree less bits that differ, each plane by its
-    weight.
-    """
+    """Weighted agreement of rows with the query's planes: bits that agree less bits that differ, plane by plane."""
     planes, weights = query.planes[first_plane:], query.weights[first_plane:]
     more = np.empty(len(codes) if slots is None else len(slots), np.float32)
     piece_room = room[: _ROWS_PER_PRODUCT * codes.shape[1]]

@@ -99,9 +99,7 @@ class MilvusCollection:
 
     @property
     def known(self) -> dict[Any, Any]:
-        """Counts since the index went on last; empty if nobody has just asked whether it did. A file is written by
-        nobody else.
-        """
+        """Counts since the index went on last; empty if that was not just asked. A file is written by nobody else."""
         if time.monotonic() - self._asked_at > _COUNTED_S and not self.connection.address.is_file:
             self._known = {}
         return self._known

@@ -84,9 +84,7 @@ class MilvusVectors(MilvusHalf):
         return self.collection.search("text_vector", [unit], condition, k, {"ef": ef})[0]
 
     def _nearest_of_all(self, unit: Floats, condition: str) -> list[tuple[str, float]]:
-        """The nearest, by comparing every row: of a few that pass a filter Milvus misses most as long as they are
-        fresh.
-        """
+        """The nearest, by comparing every row: of a few that pass a filter Milvus misses most while they are fresh."""
         rows = self.collection.rows(condition, ["rb_id", "text_vector"])
         near = [(str(row["rb_id"]), float(np.asarray(row["text_vector"], np.float32) @ unit)) for row in rows]
         return sorted(near, key=lambda pair: -pair[1])

@@ -101,9 +101,7 @@ class PgvectorBuilds:
         return self._remove(lambda _: True)
 
     def _remove(self, is_meant: Callable[[str], bool]) -> bool:
-        """Remove builds by their names; True if there was any. Whoever is reading one finds it gone, and looks
-        again.
-        """
+        """Remove builds by name; True if there was any. Whoever is reading one finds it gone, and looks again."""
         if self._server.read_only:
             return False
         names = [name for name in self._names() if is_meant(name)]

@@ -42,9 +42,7 @@ class CandidateRow(NamedTuple):
 
 
 class CandidateRows(dict[int, CandidateRow]):
-    """Rows that pass a filter, by number, with how far they are from a vector; if they are `few`, also with their
-    own.
-    """
+    """Rows that pass a filter, by number, with how far they are from a vector; if `few`, also with their own."""
 
     def __init__(self, build: PgvectorBuild, where: Filter, vector: str | None, *, few: bool) -> None:
         super().__init__()

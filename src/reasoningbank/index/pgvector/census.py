@@ -71,9 +71,7 @@ def read_census(tenant: str, stamp: Query, ask: AskTenant, tables: BuildTables) 
 
 
 def _count_tagged(where: Filter, tables: BuildTables) -> Query:
-    """Query for the number of memories with the tags; if none are asked for, of those that have one which is not
-    wanted.
-    """
+    """Query for the number of memories with the tags; if there are none, of those with one that is not wanted."""
     if where.tags:
         condition, values = condition_of(where, tables)
     else:

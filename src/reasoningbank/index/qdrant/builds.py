@@ -43,10 +43,10 @@ class QdrantBuilds:
         return Halves(QdrantVectors(collection), QdrantWords(collection), collection.writing)
 
     def open_beside(self, name: str, of: str, identity: EmbedderIdentity, facet: str, *, anew: bool) -> Halves:
-        halves = self.open(f"{name}-{of}", identity, facet)
+        side_index = self.open(f"{name}-{of}", identity, facet)
         if anew and not self._read_only:
-            halves.words.clear()
-        return halves
+            side_index.words.clear()
+        return side_index
 
     def inspect(self, name: str, identity: EmbedderIdentity, facet: str) -> None:
         """A server checks its own files."""
