@@ -91,9 +91,7 @@ class Engine(Protocol):
         ...
 
     def listen(self, wake: Callable[[], object]) -> AbstractContextManager[None]:
-        """Have `wake` called from another thread soon after somebody's commit, while in its block; never, if a back
-        end cannot.
-        """
+        """Have `wake` called from another thread soon after a commit, while in its block; never, if that cannot be."""
         ...
 
     def turn(self, name: str, wait_s: float) -> AbstractContextManager[bool]:

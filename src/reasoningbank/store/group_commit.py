@@ -142,17 +142,13 @@ class GroupCommit:
         return not unit.done
 
     def _drop_if_lost(self, unit: Unit[Any]) -> None:
-        """Mark a unit as done if an interrupt has left it, while nobody else commits: it is not in the queue any
-        more.
-        """
+        """Mark a unit as done if an interrupt has left it, while nobody else commits: it is in the queue no more."""
         if not unit.done:
             with self._queue_lock:
                 unit.done = unit not in self.queue
 
     def _outcome(self, unit: Unit[Any]) -> bool | None:
-        """True if a unit whose thread was interrupted is written, False if it never will be, None if nobody can
-        tell.
-        """
+        """True if a unit of an interrupted thread is written, False if it never will be, None if nobody can tell."""
         try:
             with self._queue_lock:
                 if unit in self.queue:

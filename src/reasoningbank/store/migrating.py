@@ -124,9 +124,7 @@ class Migration:
         return feed.head(self._target) >= feed.head(self._source)
 
     def _check_here(self) -> str | None:
-        """The place that the source was moved to, by a run that was killed before it could open the target; None if
-        there is none.
-        """
+        """The place that the source was moved to by a run that was killed before it opened the target; else None."""
         with self._source.read(None) as rows:
             check_whole(rows, self._from)
             gone_to = moved_to(rows)
@@ -137,9 +135,7 @@ class Migration:
     # ------------------------------------------------------------ filling
 
     def _note_of_before(self) -> CopyNote | None:
-        """Progress of a copy of this bank; None if it is to begin. A bank that holds something of its own is
-        refused.
-        """
+        """Progress of a copy of this bank; None if it is to begin. A bank with something of its own is refused."""
         note = CopyNote.find(self._target)
         if note is not None:
             return note if note.origin == self._from else None

@@ -22,9 +22,7 @@ Place = tuple[Any, ...]
 
 
 def copy_rows(source: RowTransaction, target: Engine, progress: Progress | None = None) -> None:
-    """Copy all that one moment of the source holds. Nobody else writes to the target: pages are committed one by
-    one.
-    """
+    """Copy all that one moment of the source holds, page by page, each committed. Nobody else writes to the target."""
     total, count = count_all_rows(source), 0
     for table in TABLES:
         for page, _ in pages_of(source, table):

@@ -83,9 +83,7 @@ def _record_table(
     unique: tuple[str, ...] = (),
     later: Mapping[str, str] = MappingProxyType({}),
 ) -> Table:
-    """A table of records: each has an id, a tenant and the hash of its contents. `later` are columns that came
-    later.
-    """
+    """A table of records: each has an id, a tenant and the hash of its contents. `later` columns came later."""
     return Table(
         name,
         {"id": "TEXT", "tenant": "TEXT", **columns, "hash": "BLOB", **later},

@@ -249,9 +249,7 @@ class PostgresConnections:
             return self._idle.pop(fitting[-1] if fitting else -1) if self._idle else None
 
     def give_back(self, connection: TimedConnection) -> None:
-        """Take a connection back. One that is in the middle of something is thrown away: the server then rolls that
-        back.
-        """
+        """Take a connection back. One that is in the middle of something is thrown away: the server rolls back."""
         if connection.made_in != os.getpid():
             _left_to_parents.append(connection)
             return

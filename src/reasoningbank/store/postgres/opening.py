@@ -26,9 +26,7 @@ LOCK = "SELECT pg_advisory_xact_lock(%s::int, %s::int)"
 
 
 def lock_number(schema: str) -> int:
-    """Number of the lock of a bank in a database, or of something in it. Two that share one only wait for each
-    other.
-    """
+    """Number of the lock of a bank in a database, or of a part of it. Two that share one wait for each other."""
     return zlib.crc32(schema.encode()) - 2**31
 
 

@@ -42,9 +42,7 @@ class PendingRows:
         ahead._rows, ahead.tenants = {}, set()
 
     def write(self, cursor: psycopg.Cursor[Any]) -> None:
-        """Write all rows, in the order in which the tables were first added to; what names rows by their numbers
-        comes last.
-        """
+        """Write all rows, in the order in which the tables came; what names rows by their numbers comes last."""
         rows, self._rows, self.tenants = self._rows, {}, set()
         for (table, if_taken), batch in sorted(rows.items(), key=lambda item: bool(item[0][0].by_number_of)):
             self.has_changes |= table is FEED

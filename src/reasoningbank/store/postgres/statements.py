@@ -227,9 +227,7 @@ def insert(table: Table, if_taken: IfTaken, count: int) -> str:
 
 @lru_cache(maxsize=8)
 def insert_numbered(table: Table) -> str:
-    """INSERT of rows whose numbers follow the last one, for whoever writes has the bank to itself: one list for each
-    column.
-    """
+    """INSERT of rows numbered behind the last one, for a lone writer of the bank: one list for each column."""
     columns = ", ".join(table.written)
     return (
         f"INSERT INTO {table.name} ({table.number}, {columns}) SELECT last + given.place, {columns} "

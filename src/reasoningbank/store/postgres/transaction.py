@@ -102,9 +102,7 @@ class RowSession:
         return cursor.rowcount
 
     def try_out(self, act: Callable[[], T]) -> T:
-        """Run a statement that may fail on its own, what the unit did before stays; if all units share a
-        transaction, it may not.
-        """
+        """Run a statement that may fail alone, unless units share a transaction; what the unit did before stays."""
         if not self.at_once:
             return act()
         blind = self.open.blind

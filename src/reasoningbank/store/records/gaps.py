@@ -1,6 +1,4 @@
-"""Gaps: queries that found nothing, counted, bounded, read and removed. A log; what a gap means is known to
-`recall.gaps`.
-"""
+"""Gaps: a log of queries that found nothing, counted, bounded, read and removed. Their meaning: `recall.gaps`."""
 
 from __future__ import annotations
 

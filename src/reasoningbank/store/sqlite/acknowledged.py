@@ -38,9 +38,7 @@ def note_beside(place: Path) -> Path:
 
 
 def read_head(place: Path) -> AcknowledgedNote | None:
-    """Stamp and number of the feed up to which the bank was acknowledged; None if nothing that can be believed says
-    so.
-    """
+    """Stamp and number of the feed up to which the bank was acknowledged; None if nothing reliable says so."""
     return _read(place, _HEAD_AT)
 
 

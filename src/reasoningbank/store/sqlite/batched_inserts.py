@@ -77,9 +77,7 @@ class Pending:
             self._write_marks()
 
     def write(self) -> None:
-        """Write all rows, in the order in which the tables were first added to, and within a table in the order of
-        the rows.
-        """
+        """Write all rows, in the order in which the tables came, and within a table in the order of the rows."""
         if not self._rows and not self._marks:
             return
         rows, self._rows = self._rows, {}

@@ -70,9 +70,7 @@ class UnforkedCursor(apsw.Cursor):
 
 
 def make_writing_cursor(connection: apsw.Connection) -> apsw.Cursor:
-    """Cursor without a step of the interpreter around each statement: for a transaction that is `unforked` as a
-    whole.
-    """
+    """Cursor without an interpreter's step around each statement: for a transaction that is `unforked` as a whole."""
     check_not_torn()
     return apsw.Cursor(connection)
 

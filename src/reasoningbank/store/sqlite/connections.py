@@ -239,9 +239,7 @@ class Connections:
 
     @contextmanager
     def _resting_beside(self, writing: apsw.Connection | None) -> Iterator[apsw.Connection]:
-        """A connection that is in no transaction, to look at the file with. Who writes has the turn, so no other
-        writes.
-        """
+        """A connection in no transaction, to look at the file with. Who writes has the turn, so no other writes."""
         if self.writer is not None and self.writer is not writing:
             yield self.writer
             return

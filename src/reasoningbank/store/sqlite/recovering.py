@@ -197,9 +197,7 @@ def _free_name(place: Path, kept_as: str) -> Path:
 
 
 def _also_named(path: Path, name: Path) -> None:
-    """Give a file a second name, so that there is no moment without the first; where a disk has no such thing, a new
-    one.
-    """
+    """Give a file a second name, so that there is always one; where a disk has no such thing, a new name."""
     try:
         os.link(path, name)
     except OSError:

@@ -161,9 +161,7 @@ class Log:
 
     @property
     def first(self) -> Stamp | None:
-        """The stamp of the first transaction; a later one if another program, or an older one of ours, began the
-        run.
-        """
+        """Stamp of the first transaction; a later one if another program, or an older one of ours, began the run."""
         return self.stamps[0][1] if self.stamps and self.stamps[0][0] <= self.committed else None
 
     def names(self, after: int = 0) -> set[bytes]:

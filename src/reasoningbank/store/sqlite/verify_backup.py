@@ -58,9 +58,7 @@ def _scan_as_bytes(connection: apsw.Connection, selection: Selection, sql: str, 
 
 
 def _missing_changes(connection: apsw.Connection) -> Iterator[Damage]:
-    """Damage for each number that lacks in the feed: they are dense, as they are given inside of the transaction
-    that writes.
-    """
+    """Damage for each number that lacks in the feed: they are dense, as the writing transaction gives them."""
     sql = "SELECT seq FROM feed f WHERE seq > 1 AND NOT EXISTS (SELECT 1 FROM feed WHERE seq = f.seq - 1)"
     try:
         for (number,) in connection.execute(sql):

@@ -217,9 +217,7 @@ class FileWatch:
         return before | self._log.names(after=backfill)
 
     def _known_names(self, own: bytes) -> set[bytes]:
-        """Names that are known without a log that tells: by this process, and noted by others; without a note,
-        `own`.
-        """
+        """Names known without a log that tells: by this process, and noted by others; without a note, `own`."""
         stamp = read_stamp(self._place)
         return self._known | ({own} if stamp is None else set(stamp))
 
