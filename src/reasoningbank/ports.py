@@ -51,11 +51,11 @@ S = TypeVar("S", bound=SideRecord)
 T = TypeVar("T")
 Schema = Mapping[str, Any]
 Tick = Callable[[int, int], None]
-"""Progress: how much is done, and of how much."""
+"""Progress callback: how much is done, and of how much."""
 Edits = Mapping[str, Callable[[str], str]]
-"""Settings of a bank by name, each with what makes its new value of the old one."""
+"""Changes of a bank's settings: by name, a function from the old value to the new one."""
 Where = Mapping[str, Any]
-"""Fields of a record, and what they should be."""
+"""A condition on records: field names and the values that they must have."""
 FEWEST_WORDS_ALIKE = 3
 
 
@@ -64,17 +64,17 @@ FEWEST_WORDS_ALIKE = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What a bank holds, in figures."""
+    """Size of a bank and moment of its latest change."""
 
     memories: int
     changes: int
     newest_at: float | None
-    """When the last change was made; None for a bank without any."""
+    """Moment of the last change; None for a bank without any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovered:
-    """What was in the place of a bank, and what a recovery has put there."""
+    """Result of a recovery: what was in the place of the bank, and what is there now."""
 
     bank: Location
     before: Contents | None
@@ -83,7 +83,7 @@ class Recovered:
     """Why it cannot be read; "" where it can, or where there was none."""
     after: Contents
     kept: str | None
-    """What the bank that was replaced is named now; None where there was none, and after a dry run."""
+    """Present name of the bank that was replaced; None if there was none, and after a dry run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,17 +92,17 @@ class StoreInfo:
     location: Location
     schema_version: int
     durability: str
-    """What an acknowledged write survives, in words."""
+    """The failures that an acknowledged write survives, in words."""
     read_only: bool
     bank: str = ""
-    """Which bank it is: a copy is another one, wherever it is moved. "" where nobody can tell."""
+    """Identity of the bank: a copy has another one, wherever it is moved. "" if nobody can tell."""
     files: tuple[Path, ...] = ()
-    """Of this machine, that hold the bank, the one with the records first: none may be read as something else."""
+    """Files on this machine that hold the bank, the one with the records first: none may be read as something else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that must be right for a bank to work, and what to do where it is not."""
+    """One thing that must be right for a bank to work, and the remedy if it is not."""
 
     name: str
     verdict: str
@@ -123,7 +123,7 @@ class Check:
 
 
 INDEX_AWAY = "index engine"
-"""The kind of a damage that nobody could look for: the index's engine does not answer, or its library is missing."""
+"""Kind of a `Damage` that nobody could look for: the index's engine does not answer, or its library is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +138,8 @@ class RecordQueries(Protocol):
 
     def get(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]: ...
 
-    def get_each(self, asked: Mapping[type[Any], Sequence[str]]) -> dict[type[Any], dict[str, Any]]:
-        """Records of several kinds, in one round trip."""
+    def get_each(self, ids_by_kind: Mapping[type[Any], Sequence[str]]) -> dict[type[Any], dict[str, Any]]:
+        """Records of several kinds, in one round trip: `ids_by_kind` has the ids of each kind."""
         ...
 
     def select(
@@ -151,84 +151,85 @@ class RecordQueries(Protocol):
         after: str | None = None,
         limit: int | None = None,
     ) -> list[R]:
-        """Records whose fields equal `where` (a sequence means any of; `tags` contain), by id, from `after` on.
+        """Records whose fields match `where`, in order of their ids, behind `after`.
 
-        With `newest_first` they come by the moment they were made (`core.record_kinds`) and then by id, the latest
-        first; `after` is then a `position_of`, or the id of a record that is still there.
+        A sequence in `where` means any of its values; `tags` must all be there. With `newest_first` the order is by the
+        moment they were made (`core.record_kinds`) and then by id, the latest first; `after` is then a `position_of`,
+        or the id of a record that is still there.
         """
         ...
 
     def select_either(self, kind: type[R], fields: Sequence[str], values: Sequence[str], where: Where) -> list[list[R]]:
-        """For each of these fields the records in which it has one of the values: in one question, in no order."""
+        """For each of `fields`, the records in which it has one of `values`: one query, no order."""
         ...
 
     def matching_ids(self, kind: type[R], part: str, limit: int) -> list[str]:
-        """The ids that begin with `part`, or where it has no underscore end with it, in order: for people who type a
-        piece of one.
+        """Ids that begin with `part`, in order; without an underscore in it, that end with it. For typed pieces of
+        ids.
         """
         ...
 
     def count(self, kind: type[R], where: Where) -> int: ...
 
     def tally(self, kind: type[R], by: str, where: Where = ...) -> dict[str, int]:
-        """How many records there are for each value of the field `by`."""
+        """Number of records for each value of the field `by`."""
         ...
 
     def revisions(self, kind: type[R], record_id: str) -> list[R]:
-        """The earlier revisions of a record, oldest first, without the current one. Only kinds that are revised
+        """Earlier revisions of a record, oldest first, without the current one. Only kinds that are revised
         (`core.record_kinds`) have any.
         """
         ...
 
     def erased(self, ids: Sequence[str]) -> set[str]:
-        """Those of `ids` whose records were here and were erased."""
+        """The ids among `ids` whose records were here and were erased."""
         ...
 
     def leases(self, job_ids: Sequence[str] | None = None) -> list[Lease]:
-        """The leases of these jobs; without ids, of all jobs that somebody is at."""
+        """Leases of these jobs; without ids, of every job that somebody holds."""
         ...
 
 
 class Earned(NamedTuple):
-    """What is known of memories, by id."""
+    """Signals, uses and trust level of memories, by id."""
 
     signals: Mapping[str, Sequence[Signal]]
     shown: Mapping[str, int]
-    """As `exposure_counts` has it."""
+    """As `exposure_counts` returns them."""
     levels: Mapping[str, int]
-    """As `trust_levels` has it, of those whose trust is in doubt."""
+    """As `trust_levels` returns them, for the memories whose trust is in doubt."""
 
 
 class SideRecordQueries(Protocol):
-    """What is kept beside the records."""
+    """Queries of side records: exposures, vectors and the like, which lie beside the records."""
 
     def side_records(self, kind: type[S]) -> list[S]:
-        """Everything of one kind that is kept beside the records, in the order in which it was written."""
+        """All side records of one kind, in the order in which they were written."""
         ...
 
     def vectors(self, identity: EmbedderIdentity, ids: Sequence[str]) -> dict[str, dict[str, bytes]]:
-        """Kept vectors as {memory id: {facet: little-endian float32}}."""
+        """Stored vectors as {memory id: {facet: little-endian float32}}."""
         ...
 
     def earned_by(self, ids: Sequence[str], doubtful: Sequence[str]) -> Earned:
-        """What memories have earned, in one round trip."""
+        """Signals, uses and trust levels of memories, in one round trip. Levels are read of `doubtful` alone."""
         ...
 
     def exposure_counts(self, ids: Sequence[str]) -> dict[str, int]:
-        """How often each memory was shown with the advice that it gives now; what was withheld was not."""
+        """Number of times that each memory was shown with the advice it gives now; withheld exposures do not count."""
         ...
 
     def shown_in(self, trajectory_id: str) -> dict[str, Showing]:
-        """The memories that were shown during a trajectory, in the order in which they first were."""
+        """Memories shown during a trajectory, in the order in which they were first shown."""
         ...
 
     def shown_to(self, memory_id: str, limit: int) -> dict[str, float]:
-        """The trajectories in which a memory was shown, with when it was last; the latest first."""
+        """Trajectories in which a memory was shown, with the moment it was last shown there; the latest first."""
         ...
 
 
 class Learned(NamedTuple):
-    """A memory, and the task that it was learned in."""
+    """A memory and the task that it was learned in."""
 
     memory_id: str
     task_id: str
@@ -236,104 +237,109 @@ class Learned(NamedTuple):
 
 
 class Grounds(NamedTuple):
-    """What the confidence of a memory is made of."""
+    """Initial confidence and signals of one memory."""
 
     memory_id: str
     namespace: str
     initial: float
     created_at: float
     signals: list[Signal]
-    """Those about what it advises now, as far as a policy reads them: without session and comment."""
+    """Signals about what it advises now, as far as a policy reads them: without session and comment."""
 
 
 class EvidenceQueries(Protocol):
-    """What came of memories, and how tasks went."""
+    """Queries of evidence: signals about memories, their uses, and how tasks ended."""
 
     def grounds(self, namespace: str | None, after: tuple[float, str] | None, limit: int) -> list[Grounds]:
-        """Of so many active memories, the oldest first, what confidence is made of, without a look at any text;
-        `after` is the moment and the id of the last one before.
+        """Signals of active memories, oldest first, a page at a time, without reading any text. `after` is
+        (created_at, id) of the last row of the page before.
         """
         ...
 
     def uses_by_namespace(self) -> dict[str, int]:
-        """How many uses were reported of all memories together, by namespace, of what they advise now."""
+        """Number of uses that were reported of all memories together, by namespace, of what they advise now."""
         ...
 
     def like_tasks(self, circles: Sequence[tuple[str | None, str | None]], limit: int) -> list[dict[str, bool]]:
-        """The latest trajectories that ended in success (true) or failure, for each (namespace, kind of task), None
-        standing for any. Kinds are those of `core.task_kind`.
+        """The latest trajectories that ended in success (True) or failure (False), for each circle.
+
+        A circle is (namespace, kind of task), with None for any; kinds are those of `core.task_kind`.
         """
         ...
 
     def past_tasks(
         self, ids: Sequence[str], circle: tuple[str | None, str | None] | None, limit: int
     ) -> tuple[list[str], list[Evidenced], list[Learned]]:
-        """In one round trip: the latest tasks of a circle, as `like_tasks` has them; the signals that arose in the
-        tasks with these ids about what memories still advise, as far as a search needs them; and the active memories
-        that were learned in those tasks.
+        """Latest tasks of a circle, evidence from given tasks, and the memories learned there, in one round trip.
+
+        The tasks are those that `like_tasks` has; the signals arose in the tasks with these ids and are about what
+        memories still advise, as far as a search needs them; the memories are active.
         """
         ...
 
-    def said_of(self, ids: Sequence[str], learned: Sequence[str]) -> tuple[list[Evidenced], list[Learned]]:
-        """In one round trip: what the user said against memories, wherever that was, with an empty task; and which of
-        others are active.
+    def said_of(self, ids: Sequence[str], lesson_ids: Sequence[str]) -> tuple[list[Evidenced], list[Learned]]:
+        """User feedback against memories, and the lessons among `lesson_ids` that are active, in one round trip.
+
+        The feedback counts wherever it was given, and has an empty task.
         """
         ...
 
     def tallies(self, since: float) -> dict[str, Tally]:
-        """What came of each memory from then on; those of which nothing did are left out."""
+        """Exposures, uses and outcomes of each memory since a moment; memories without any are left out."""
         ...
 
     def trials(self, namespace: str | None, since: float) -> list[Trial]:
-        """The sessions that ended in success or failure, by the memory that was shown in them or withheld from them."""
+        """Sessions that ended in success or failure, by the memory that was shown in them or withheld from them."""
         ...
 
     def kind_rates(self, namespace: str | None, since: float, limit: int) -> list[KindRate]:
-        """How the kinds of tasks went, the most frequent first."""
+        """Sessions and successes by kind of task, the most frequent kind first."""
         ...
 
     def newest(self, namespace: str | None, limit: int) -> dict[str, float]:
-        """When each of the newest active memories was made, without reading what they say; `namespace` None is all."""
+        """Moments at which the newest active memories were made, by id, reading no text; `namespace` None is all."""
         ...
 
     def happenings(self, namespace: str | None, since: float) -> Happenings:
-        """When memories came, sessions ended and evidence was given, from then on: for curves over time."""
+        """Arrivals of memories, ends of sessions and evidence since a moment: for curves over time."""
         ...
 
 
 class TrustQueries(Protocol):
-    """What memories are trusted, where they come from, and which say the same."""
+    """Queries of trust: how far memories are trusted, where they come from, and which say the same."""
 
     def trust_levels(self, ids: Sequence[str]) -> dict[str, int]:
-        """The kept trust (`core.origins.Trust`) of each memory that has one; one of the user's own has none."""
+        """The stored trust level (`core.origins.Trust`) of each memory that has one; one of the user's own has none."""
         ...
 
-    def trust_and_memories(self, ids: Sequence[str], shown: Sequence[str]) -> tuple[dict[str, int], dict[str, Memory]]:
-        """What `trust_levels` says of the first, and of the others the memories that are whole: in one round trip."""
+    def trust_and_memories(
+        self, ids: Sequence[str], memory_ids: Sequence[str]
+    ) -> tuple[dict[str, int], dict[str, Memory]]:
+        """Trust levels of `ids`, and the intact memories among `memory_ids`, in one round trip."""
         ...
 
     def derived_ids(self, ids: Sequence[str]) -> list[str]:
-        """The memories that name one of these as a parent; they may be gone since."""
+        """Ids of the memories that name one of these as a parent; they may be gone since."""
         ...
 
     def matching_fingerprints(self, marks: Sequence[int], words: Sequence[int] = ()) -> dict[str, int]:
-        """The memories whose text is known by any of these marks, with how many of them.
+        """Memories that have any of these fingerprints of texts, with the number of matches.
 
-        `words` are marks that many may have: a memory must have `FEWEST_WORDS_ALIKE` of them to be named for them,
-        and of those with one mark a few dozen of the newest are enough.
+        `words` are marks that many may have: a memory must have `FEWEST_WORDS_ALIKE` of them to be named for them, and
+        of those with one mark a few dozen of the newest are enough.
         """
         ...
 
 
 class Happenings(NamedTuple):
-    """What happened when, without a look at any text."""
+    """Dated events of memories, sessions and evidence, without any text."""
 
     learned: list[tuple[float, str]]
-    """Of memories that are not forgotten: when they came, and the outcome that they are about."""
+    """Memories that are not forgotten: the moment they came, and the outcome that they are about."""
     ended: list[tuple[float, bool]]
-    """Of sessions that ended in success (true) or failure."""
+    """Sessions: the moment they ended, and True for success, False for failure."""
     said: list[tuple[float, bool, str]]
-    """Of evidence about what memories advise now: when, whether for them, and about which."""
+    """Evidence about what memories advise now: the moment, True if it speaks for the memory, and the memory's id."""
 
 
 class Tie(NamedTuple):
@@ -343,54 +349,55 @@ class Tie(NamedTuple):
     far: str
     weight: float
     forward: bool
-    """Whether it points away from the near end."""
+    """True if it points away from the near end."""
     kind: str
     tags: str
-    """As JSON."""
+    """Tags as JSON."""
     origin: str = ""
 
 
 class VertexRow(NamedTuple):
-    """What decides whether a walk may come to a vertex."""
+    """The fields of a vertex that decide if a walk may come to it."""
 
     namespace: str
     origin: str
     label: str
-    """"" of a memory, as is the conversation."""
+    """Empty for a memory, as is `conv_id`."""
     conv_id: str
     state: State = State.ACTIVE
     scope: Scope = Scope.PROJECT
 
 
 class GraphQueries(Protocol):
-    """What a walk over the memory graph asks, at a cost that does not grow with the edges of a vertex."""
+    """Queries of a walk over the memory graph, at a cost that does not grow with the edges of a vertex."""
 
     def strongest_edges(
         self, ids: Sequence[str], limit: int, fields: Sequence[str] = ..., where: Where = ...
     ) -> list[list[Edge]]:
-        """For each of these fields (`source_id`, `target_id`) the edges in which it is one of the vertices: of each
-        vertex the `limit` strongest that fit `where`. The strongest first, the newest of equals first.
+        """For each of these fields (`source_id`, `target_id`), the edges in which it names one of the vertices.
+
+        Of each vertex the `limit` strongest that fit `where`; the strongest first, the newest of equals first.
         """
         ...
 
     def strongest_ties(self, ids: Sequence[str], limit: int) -> dict[str, list[Tie]]:
-        """For each vertex its strongest edges each way, at most `limit` of either, without a look at their texts."""
+        """The strongest edges of each vertex, at most `limit` each way, without reading their texts."""
         ...
 
     def vertex_rows(self, ids: Sequence[str]) -> dict[str, VertexRow]:
-        """What is known of vertices without a look at their texts."""
+        """Vertices by id, without reading their texts."""
         ...
 
     def node_ids(self, namespace: str, names: Sequence[str]) -> dict[str, str]:
-        """The ids of the nodes with these names, by name."""
+        """Ids of the nodes with these names, by name."""
         ...
 
     def degrees(self, ids: Sequence[str], most: int = ...) -> dict[str, int]:
-        """How many edges begin or end at each vertex, counted up to `most` each way; of those that have any."""
+        """Number of edges that begin or end at each vertex, counted up to `most` each way; only if there are any."""
         ...
 
     def nodes_between(self, since: float, until: float, limit: int | None = None) -> list[Node]:
-        """Nodes with a window that has a moment in common with this one, the earliest beginning first."""
+        """Nodes whose time window overlaps this one, the earliest beginning first."""
         ...
 
 
@@ -402,24 +409,26 @@ class RecordChanges(Protocol):
     def add(self, record: Record) -> None: ...
 
     def revise(self, record: Record) -> None:
-        """Replace a record; where its kind is revised (`core.record_kinds`), the earlier revision stays readable, and a
-        session or an edge that says no later revision than the one it replaces is the next one.
+        """Replace a record; if its kind is revised (`core.record_kinds`), the earlier revision stays readable.
+
+        A session or an edge that says no later revision than the one it replaces becomes the next one.
         """
         ...
 
     def add_earlier(self, revision: Record) -> None:
-        """An earlier revision of a record that is here, taken over from elsewhere; one that is there stays."""
+        """Add an earlier revision of a record that is here, taken over from elsewhere; one that is there stays."""
         ...
 
     def rewrite(self, record: Record) -> None:
-        """Replace what a record says where it lies, without keeping what it said: for a memory the revision that it
-        names, current or earlier. The bytes before it are really gone.
+        """Overwrite a record in place, without keeping what it said; the bytes before it are really gone.
+
+        Of a memory it is the revision that the record names, current or earlier.
         """
         ...
 
     def remove(self, kind: type[R], record_id: str) -> None:
-        """Really remove a record with its revisions, for a memory also its vectors, log lines, signals and edges, for
-        a node its edges.
+        """Remove a record for good, with its revisions; for a memory also its vectors, log lines, signals and edges,
+        for a node its edges.
         """
         ...
 
@@ -427,26 +436,29 @@ class RecordChanges(Protocol):
         """Lease free jobs to `owner`, the longest due first, each claim counted as an attempt.
 
         Due is what was ready before `now`, and what would be ready only after `latest`, which no clock that runs right
-        can have written. `owner` gets a number added for each job.
+        can have written. Each lease names `owner` with the id of its job behind it.
         """
         ...
 
     def change_lease(self, old: Lease | None, new: Lease | None) -> bool:
-        """Replace a lease if its owner and beat are still those of `old` (None: there is no lease); None removes it."""
+        """Replace a lease, unless its owner or beat differ from `old`; returns False then.
+
+        `old` None means that there is no lease yet; `new` None removes it.
+        """
         ...
 
 
 class SideRecordChanges(Protocol):
     def add_side_records(self, items: Sequence[SideRecord]) -> int:
-        """Take over what was kept beside the records elsewhere; says how many were new."""
+        """Take over side records from elsewhere; returns how many were new."""
         ...
 
     def rewrite_side_record(self, before: SideRecord, after: SideRecord) -> None:
-        """Replace what is kept beside the records; the bytes before it are really gone."""
+        """Replace a side record; the bytes before it are really gone."""
         ...
 
     def keep_trust(self, memory: Memory, level: int, marks: Sequence[int] = ()) -> None:
-        """Note what a memory is trusted, under which parents it hangs, and marks to know its text again by."""
+        """Store the trust level of a memory, the parents under which it hangs, and marks to recognise its text by."""
         ...
 
     def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None: ...
@@ -454,7 +466,7 @@ class SideRecordChanges(Protocol):
     def kept_reply(self, caller: str, key: str) -> KeptReply | None: ...
 
     def keep_reply(self, reply: KeptReply, *, drop_before: float | None) -> None:
-        """Keep the answer with the change that it answers, and let go of those from before `drop_before`, if given."""
+        """Store the answer with the change that it answers, and drop those from before `drop_before`, if given."""
         ...
 
 
@@ -471,41 +483,44 @@ class StoreTransactions(Protocol):
     def write(self, tenant: str, change: Callable[[Writer], T], *, alone: bool = False, adds_only: bool = False) -> T:
         """Run `change` in a transaction and return when it is durable. Calls that arrive together share one commit.
 
-        When a neighbour fails, `change` is run again; with `alone` it is run once, in a transaction of its own. A
-        change that `adds_only` asks for nothing that is there: it may be run before anybody is kept waiting for it.
+        If a neighbour fails, `change` is run again; with `alone` it is run once, in a transaction of its own. A change
+        that `adds_only` reads nothing that is there: it may be run before anybody is kept waiting for it.
         """
         ...
 
     def head(self) -> int:
-        """The position of the last committed change: up to here the feed no longer changes, and whatever is committed
-        later comes after it. Positions rise and say nothing else: between two of them there may be any number of
-        changes, or none. 0 is before the first.
+        """Position of the last committed change in the feed.
+
+        Up to here the feed no longer changes, and whatever is committed later comes after it. Positions rise and say
+        nothing else: between two of them there may be any number of changes, or none. 0 is before the first.
         """
         ...
 
     def changes(self, after: int, limit: int) -> list[Change]:
-        """The first changes after a position, in order; fewer than `limit` only where there are no more."""
+        """The first changes behind a position, in order; fewer than `limit` only if there are no more."""
         ...
 
     def listen(self, wake: Callable[[], object]) -> AbstractContextManager[None]:
-        """Have `wake` called from another thread soon after the feed has grown, while in its block. It may come for
-        nothing, or not at all: whoever waits looks now and then.
+        """Call `wake` from another thread soon after the feed has grown, for as long as the block lasts. It may come
+        for nothing, or not at all: whoever waits looks now and then.
         """
         ...
 
     def unscoped(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
-        """Records of any tenant, for followers that build views; what it gives never reaches a caller as it is."""
+        """Records of any tenant, for followers that build views; they never reach a caller as they are."""
         ...
 
     def turn(self, name: str, wait_s: float) -> AbstractContextManager[bool]:
-        """The right to what is named, of one thread among all processes and machines that share the bank; False when
-        somebody else kept it for so long. Whoever dies gives it back.
+        """A lock by name, for one thread among all processes and machines that share the bank.
+
+        Yields False if somebody else held it for all of `wait_s`. It is released when its holder dies.
         """
         ...
 
     def renew_turn(self, name: str) -> bool:
-        """Whether a turn that was taken here is still ours: at a server it goes with its connection, and is then taken
-        again, unless somebody else has it.
+        """True if a lock that was taken here is still ours.
+
+        At a server it goes with its connection, and is then taken again, unless somebody else has it.
         """
         ...
 
@@ -518,47 +533,47 @@ class StoreTransactions(Protocol):
 
 class StoreLogs(Protocol):
     def log_shown(self, exposures: Sequence[Exposure]) -> None:
-        """Note what was shown. Apart from reads; may be skipped on a read-only bank."""
+        """Log what was shown, apart from reads; may be skipped on a read-only bank."""
         ...
 
     def log_gaps(self, gaps: Sequence[Gap]) -> None:
-        """Note what was asked in vain, adding to the count of a gap that is known. Bounded: the longest unasked go."""
+        """Log queries that found nothing; a known gap counts once more. Bounded: those not asked for longest go."""
         ...
 
     def gaps(self, tenant: str) -> list[Gap]: ...
 
     def drop_gaps(self, tenant: str, ids: Sequence[str]) -> int:
-        """Really remove gaps; says how many there were."""
+        """Remove gaps for good; returns how many there were."""
         ...
 
 
 class StoreState(Protocol):
-    """What is no record and changes in place: settings, tokens, the queue."""
+    """State that is no record and changes in place: settings, tokens, the queue."""
 
     def setting(self, name: str) -> str | None: ...
 
     def glance(self, setting: str, after: int, limit: int) -> tuple[str | None, list[Change]]:
-        """A setting, and changes as `changes` has them, in one round trip: what every search asks first."""
+        """A setting, and changes as `changes` returns them, in one round trip: the first query of every search."""
         ...
 
     def set_setting(self, name: str, value: str) -> None: ...
 
     def agree_setting(self, name: str, value: str) -> str:
-        """Keep `value` unless there is one already; returns the one that counts, whoever was first."""
+        """Set a setting that has no value yet; returns the value that counts, whoever was first."""
         ...
 
     def tenants_with_jobs(self) -> list[str]:
-        """Whose jobs wait or are in hand: for workers that serve every tenant. Asked once a second, so it is cheap."""
+        """Tenants whose jobs wait or are in hand, for workers of every tenant. Asked once a second, so it is cheap."""
         ...
 
     def jobs_in_queue(self) -> int:
-        """How many jobs of all tenants wait or are in hand."""
+        """Number of jobs of all tenants that wait or are in hand."""
         ...
 
     def token(self, token_id: str) -> AccessToken | None: ...
 
     def tokens(self) -> list[AccessToken]:
-        """Of every tenant, the oldest first."""
+        """Access tokens of every tenant, oldest first."""
         ...
 
     def keep_token(self, token: AccessToken) -> None:
@@ -571,10 +586,10 @@ class Store(StoreTransactions, StoreLogs, StoreState, Protocol):
 
 
 class Backend(Protocol):
-    """A kind of store, asked about a bank before it is open."""
+    """A kind of store: opens banks, and answers for one before it is open."""
 
     def exists(self, location: Location) -> bool:
-        """Whether there is a bank to open. Makes none."""
+        """True if there is a bank to open. Makes none."""
         ...
 
     def open(
@@ -582,11 +597,11 @@ class Backend(Protocol):
     ) -> Store: ...
 
     def checks(self, location: Location) -> Iterable[Check]:
-        """What must be right before a bank can be opened there, such as a library and permissions."""
+        """Checks of all that must be right before a bank can be opened there, such as a library and permissions."""
         ...
 
     def integrity(self, location: Location) -> Check:
-        """A quick look whether a bank that opens is whole; `Store.verify` reads every row."""
+        """A quick check that a bank that opens is whole; `Store.verify` reads every row."""
         ...
 
     def recover(
@@ -603,21 +618,22 @@ class Backend(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which memories may be found at all. None means any."""
+    """The conditions that a memory must meet to be found. None means any."""
 
     tenant: str
     namespace: str | None = None
     """Binds project-scoped memories to this one and team-scoped ones to its team; org ones belong to the tenant."""
     team: TeamReach | None = None
-    """Whose team-scoped memories are in reach besides the namespace's own; None is everybody's. Without a namespace it
-    binds nothing."""
+    """The team whose team-scoped memories are in reach besides the namespace's own; None is everybody's. Without a
+    namespace it binds nothing.
+    """
     scopes: tuple[Scope, ...] = (Scope.PROJECT, Scope.TEAM, Scope.ORG)
     outcome: Outcome | None = None
     states: tuple[State, ...] = (State.ACTIVE,)
     tags: tuple[str, ...] = ()
-    """All of them."""
+    """A memory must have all of them."""
     without_tags: tuple[str, ...] = ()
-    """None of them."""
+    """A memory must have none of them."""
     agent: str | None = None
     task_type: str | None = None
 
@@ -626,7 +642,7 @@ FILTER_PARTS = {
     "namespace": ("namespace", "team"), "scope": ("scopes",), "outcome": ("outcome",), "state": ("states",),
     "tags": ("tags",), "without_tags": ("without_tags",), "agent": ("agent",), "task_type": ("task_type",),
 }  # fmt: skip
-"""The parts of a filter in the order in which they are counted, and their fields."""
+"""The parts of a filter with their fields, in the order in which they are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -635,11 +651,11 @@ class Probe:
     text: str
     where: Filter
     depth: int
-    """How many candidates to bring back from each of the two sides, at most."""
+    """Most candidates to bring back from each of the two sides, vectors and words."""
     also: tuple[str, ...] = ()
-    """Ids to bring back besides, where they pass the filter: found in another way, scored in the same."""
+    """Ids to bring back besides, if they pass the filter: found in another way, scored in the same."""
     begun: object = None
-    """For the `JoinedHalves` that has begun to look for it; nobody else can tell what it means."""
+    """Handle of the `JoinedHalves` that has begun this search; opaque to everybody else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -650,34 +666,37 @@ class Candidates:
     cosine: Floats
     """NaN where there is no vector (yet)."""
     keyword: Floats
-    """BM25; 0 where no query term occurs."""
+    """BM25 score; 0 where no query term occurs."""
     keyword_ceiling: float = 0.0
-    """What BM25 would give a short memory that holds every query term, those unknown to the index included:
-    the sum of idf·(k1 + 1) over the terms. So keyword / keyword_ceiling says how much of the query was met."""
+    """BM25 of a short memory that holds every query term, those unknown to the index included: the sum of idf·(k1 +
+    1) over the terms. So keyword / keyword_ceiling says how much of the query was met.
+    """
     form: Floats
-    """0–1: how alike the query and the memory's title or description are in wording, order kept, parameters aside."""
+    """Likeness in wording, 0–1, of the query and the memory's title or description: order counts, parameters do not."""
     parametric: NDArray[np.bool_]
-    """Whether both of them have parameters."""
+    """True if both of them have parameters."""
     rarest_word: float = 1.0
-    """What BM25 counts for a word that hardly any memory has: it grows with the index, and with it every score. So
-    keyword / rarest_word says how many such words were met, whatever the size of the index."""
+    """Upper bound of IDF, for a word that hardly any memory has: it grows with the index, and with it every score.
+    So keyword / rarest_word says how many such words were met, whatever the size of the index.
+    """
     named: Floats
-    """The share of the query's words that are rare and that it holds: names, codes, words that no text holds by chance.
-    0 where it holds none."""
+    """The share of the query's words that are rare and that the memory holds: names, codes, words that no text holds
+    by chance. 0 if it holds none.
+    """
     exact: NDArray[np.bool_]
-    """Whether its title, key or content is the query itself."""
+    """True if its title, key or content is the query itself."""
     beside: NDArray[np.int64]
     """(n, 2): the rows of the turns just before and after it in the same conversation; −1 where there is none."""
     scopes: list[Scope]
     standings: Sequence[Standing]
     handles: NDArray[Any] | None = None
-    """For the `FusedSearch` that found them, good until the next `apply`; nobody else can tell what they mean."""
+    """Handles of the `FusedSearch` that found them, good until the next `apply`; opaque to everybody else."""
     exhausted: bool
     """True when a greater depth would bring nothing new."""
     considered: int
-    """How many memories passed the filter."""
+    """Number of memories that passed the filter."""
     filtered_out: Mapping[str, int]
-    """How many memories of the tenant each part of the filter removed, by the name of the part."""
+    """Number of the tenant's memories that each part of the filter removed, by the name of the part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -700,7 +719,7 @@ class IndexInfo:
     applied: int
     bytes_on_disk: int
     is_damaged: bool = False
-    """Whether it cannot be read at all; the next search builds it again."""
+    """True if it cannot be read at all; the next search builds it again."""
     engine: str = ""
     """The URL of the engine that keeps it."""
     trouble: str = ""
@@ -709,42 +728,44 @@ class IndexInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexPosition:
-    """How far in the feed an index is."""
+    """Position of an index in the feed."""
 
     applied: int = 0
-    """The number of the last change that it has seen."""
+    """Number of the last change that it has seen."""
     mark: int = 0
     """The mark of the batch with that change."""
     stamp: tuple[int, int] = (0, 0)
-    """Another one after every commit."""
+    """Differs after every commit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordRow:
-    """The words of a memory as terms, which are 32-bit numbers that no text tells anything about."""
+    """The words of one memory as terms: opaque 32-bit numbers."""
 
     memory: Memory
-    """Of which an index keeps the id and what a `Filter` asks for."""
+    """An index keeps of it the id and the fields that a `Filter` asks for."""
     terms: Mapping[int, int]
-    """How much each term weighs: 1–255. Terms for its tags, its id and its whole texts are among them."""
+    """Weight of each term: 1–255. Terms for its tags, its id and its whole texts are among them."""
     length: int
-    """The weights of all its words together."""
+    """Sum of the weights of all its words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frequencies:
-    """What a tenant's memories, of any state, say about how rare words are."""
+    """Document frequencies of terms among a tenant's memories, of any state."""
 
     rows: int
     mean_length: float
     holding: Sequence[int]
-    """How many of them have each term."""
+    """Number of those memories that have each term."""
 
 
 class Vectors(Protocol):
-    """A vector for each memory, found by its direction. Every call is one that a vector database has, and one round
-    trip to it; each has a deadline, and says `IndexUnavailable` where the database is away and `BankDamaged` where
-    somebody removed or replaced what was kept there: it is then built anew.
+    """A vector for each memory, searched by direction.
+
+    Every call is one that a vector database has, and one round trip to it. Each has a deadline; it raises
+    `IndexUnavailable` if the database is away and `BankDamaged` if somebody removed or replaced what was kept there: it
+    is then built anew.
 
     Words come first: a memory's vector is given after its `WordRow`, in the same order as those.
     """
@@ -754,27 +775,27 @@ class Vectors(Protocol):
 
     @property
     def position(self) -> IndexPosition:
-        """What `advance` was told last; its `stamp` is nobody's business."""
+        """The position that `advance` stored last; nobody reads its `stamp`."""
         ...
 
     def advance(self, position: IndexPosition) -> None:
-        """Keep how far in the feed this is, once what was given before is as durable as this is going to be."""
+        """Store the position in the feed, once what was given before is as durable as it is going to be."""
         ...
 
     def upsert(self, rows: Sequence[tuple[Memory, Floats]]) -> None:
-        """Keep the vector of each, and of the memory its id and what a `Filter` asks for."""
+        """Store the vector of each, with the memory's id and the fields that a `Filter` asks for."""
         ...
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Ids that are not there are none of its business."""
+        """Delete vectors; ids that are not there are ignored."""
         ...
 
     def search(self, vector: Floats, where: Filter, k: int) -> list[tuple[str, float]]:
-        """The ids of the `k` nearest that pass the filter and their cosines, the nearest first."""
+        """Ids of the `k` nearest that pass the filter, with their cosines, nearest first."""
         ...
 
     def fetch(self, ids: Sequence[str]) -> dict[str, Floats]:
-        """The vectors of those ids that have one."""
+        """Vectors of those ids that have one."""
         ...
 
     def clear(self) -> None:
@@ -785,7 +806,7 @@ class Vectors(Protocol):
 
 
 class Words(Protocol):
-    """The terms of each memory. A keyword index or a database of sparse vectors can be one."""
+    """Index of the terms of each memory. A keyword index or a database of sparse vectors can be one."""
 
     @property
     def position(self) -> IndexPosition: ...
@@ -796,23 +817,25 @@ class Words(Protocol):
 
     def delete(self, ids: Sequence[str]) -> None: ...
 
-    def search(self, asked: Sequence[Mapping[int, float]], where: Filter, k: int) -> list[list[str]]:
-        """For each question the `k` best ids of the memories that pass the filter and have any of its terms, at one
-        stroke: by what the terms they have are worth, more where they weigh much and less in long memories. It need not
-        be our BM25 to the digit: recall scores the rows of what is found itself. Without terms nothing is found.
+    def search(self, queries: Sequence[Mapping[int, float]], where: Filter, k: int) -> list[list[str]]:
+        """The `k` best memory ids for each query, in one round trip.
+
+        A query is the weight of each of its terms. A memory must pass the filter and have any of the terms; it scores
+        by those it has, more if they weigh much and less if it is long. The score need not equal our BM25, since recall
+        scores the rows again. A query without terms finds nothing.
         """
         ...
 
     def frequencies(self, tenant: str, terms: Sequence[int]) -> Frequencies:
-        """Of this tenant alone, since from a word's rarity one could tell whether others use it."""
+        """Document frequencies of this tenant alone: from a word's rarity one could tell whether others use it."""
         ...
 
     def counts(self, filters: Sequence[Filter]) -> list[int]:
-        """How many memories pass each filter, at one stroke."""
+        """Number of memories that pass each filter, in one round trip."""
         ...
 
     def count(self) -> int:
-        """How many memories there are, of every tenant."""
+        """Number of memories, of every tenant."""
         ...
 
     def clear(self) -> None: ...
@@ -825,61 +848,61 @@ class Halves:
     vectors: Vectors
     words: Words
     writing: Callable[[float], AbstractContextManager[bool]]
-    """The right to write both, waited for at most so many seconds: only one process has it at a time."""
+    """Takes the right to write both, waiting at most so many seconds: only one process has it at a time."""
     joined: JoinedHalves | None = None
-    """Where both lie in one place, what they can do together."""
+    """Operations on both together, if they lie in one place."""
     examination: HalvesExamination | None = None
-    """Where it costs little to hold them against the records row by row, what does."""
+    """Comparison with the records row by row, if that costs little."""
 
 
 class HalvesExamination(Protocol):
     def differences(self, rows: Sequence[WordRow]) -> dict[str, str]:
-        """Of those memories that are lacking or known otherwise, what is the matter with each."""
+        """The problem with each of those memories that is lacking or known otherwise, by id."""
         ...
 
     def contradictions(self) -> list[str]:
-        """What the halves say that does not fit together, whatever the records say."""
+        """Contradictions within the halves, whatever the records say."""
         ...
 
 
 class FusedSearch(Protocol):
-    """For an index that has both halves in one place: candidates with all their columns at one stroke."""
+    """Search of an index that has both halves in one place: candidates with all their columns at once."""
 
     def search(self, probe: Probe) -> Candidates: ...
 
-    def vectors_of(self, found: Candidates, rows: Sequence[int]) -> Floats:
-        """The vectors of some of the candidates; zeros where there is none any more."""
+    def vectors_of(self, candidates: Candidates, rows: Sequence[int]) -> Floats:
+        """The vectors of some of the candidates; zeros for one that is gone."""
         ...
 
-    def are_sound(self, found: Candidates, rows: Sequence[int]) -> bool:
-        """Whether what the index says of these candidates is what was written."""
+    def are_sound(self, candidates: Candidates, rows: Sequence[int]) -> bool:
+        """True if what the index says of these candidates is what was written."""
         ...
 
 
 class JoinedHalves(FusedSearch, Protocol):
-    """Two halves in one database, which is asked for both at once and keeps what ranking needs besides."""
+    """Two halves in one database, which is searched for both at once and keeps what ranking needs besides."""
 
     @property
     def position(self) -> IndexPosition:
-        """Of the words, with a `stamp` for both. It may be that of the last search: whoever takes the right to write
-        has it read anew.
+        """Position of the words, with a `stamp` for both. It may be that of the last search; whoever takes the right
+        to write has it read anew.
         """
         ...
 
     def begin(self, probe: Probe) -> AbstractContextManager[Probe]:
-        """The same probe, for which the engine has begun to look; what was begun is good until the index changes."""
+        """The same probe, for which the engine has begun to look; good until the index changes."""
         ...
 
     def keep_standings(self, standings: Mapping[str, Standing]) -> None:
-        """What the evidence about memories amounts to; ids that are not there are none of its business."""
+        """Store what the evidence about memories amounts to; ids that are not there are ignored."""
         ...
 
 
 class IndexUpkeep(Protocol):
-    """For an index in files of our own, that knows its damage and can be continued in memory."""
+    """Upkeep of an index in files of our own, which finds its own damage and can be continued in memory."""
 
     def ahead(self) -> Index:
-        """The index as it is, to be continued in memory: what is written to it nobody else sees, and nobody waits."""
+        """The index as it is, to be continued in memory: nobody else sees what is written to it, and nobody waits."""
         ...
 
     def in_doubt(self) -> list[str]:
@@ -887,7 +910,7 @@ class IndexUpkeep(Protocol):
         ...
 
     def is_sound_at(self, turn: int) -> bool:
-        """Whether a small part of the index matches its checksums: another with each number, all of them in turn."""
+        """True if a small part of the index matches its checksums: another with each number, all of them in turn."""
         ...
 
     def damage(self) -> list[Damage]:
@@ -895,15 +918,17 @@ class IndexUpkeep(Protocol):
         ...
 
     def ids(self) -> list[str]:
-        """Of every live memory."""
+        """Ids of every live memory."""
         ...
 
-    def differences(self, known: Sequence[tuple[Memory, Standing]]) -> dict[str, str]:
-        """Of those memories that the index lacks or knows otherwise, what is the matter, by id."""
+    def differences(self, records: Sequence[tuple[Memory, Standing]]) -> dict[str, str]:
+        """The problem with each of those memories that the index lacks or knows otherwise, by id."""
         ...
 
-    def heal(self, restored: Callable[[Sequence[str]], Iterable[IndexBatch]]) -> None:
-        """Keep what is whole and build the rest again, at one stroke. `restored` is told the ids that are whole."""
+    def heal(self, rebuild: Callable[[Sequence[str]], Iterable[IndexBatch]]) -> None:
+        """Keep what is whole and build the rest again, at one stroke. `rebuild` gets the ids that are whole and
+        yields the batches for the rest.
+        """
         ...
 
 
@@ -918,12 +943,14 @@ class Index(Protocol):
 
     @property
     def fused(self) -> FusedSearch | None:
-        """The quick way to candidates; without one they are put together from the halves (`recall.candidates`)."""
+        """Fused search, if the index has one; else candidates are put together from the halves
+        (`recall.candidates`).
+        """
         ...
 
     @property
     def upkeep(self) -> IndexUpkeep | None:
-        """None where damage is somebody else's business, as it is a server's."""
+        """Upkeep of our own files; None if damage is somebody else's business, as it is a server's."""
         ...
 
     @property
@@ -932,7 +959,7 @@ class Index(Protocol):
     def info(self) -> IndexInfo: ...
 
     def writing(self, *, wait_s: float) -> AbstractContextManager[bool]:
-        """The right to `apply` and `embed`; False when another process kept it for longer than `wait_s`."""
+        """The right to `apply` and `embed`; False if another process kept it for longer than `wait_s`."""
         ...
 
     def apply(self, batch: IndexBatch) -> None: ...
@@ -942,7 +969,7 @@ class Index(Protocol):
         ...
 
     def embed(self, ids: Sequence[str], vectors: Floats) -> None:
-        """A row for each id that `awaiting_vectors` just gave."""
+        """Store vectors, a row for each id that `awaiting_vectors` just returned."""
         ...
 
     def clear(self) -> None:
@@ -953,14 +980,14 @@ class Index(Protocol):
 
 
 class IndexBuilds(Protocol):
-    """Where the indexes of a bank lie. `name` says the build, the embedder and the policy, and begins with "BUILD-".
+    """The builds of a bank's index. `name` says the build, the embedder and the policy, and begins with "BUILD-".
 
     The indexes of other records than memories lie under the same name with what they are of behind it, as in "-tasks".
     `facet` says what vectors are made from.
     """
 
     def place(self, name: str) -> str:
-        """Where a build lies now; another answer means that what was opened is not the one in force any more."""
+        """Present place of a build; if it differs from before, what was opened is not the one in force any more."""
         ...
 
     def is_there(self, name: str) -> bool: ...
@@ -974,25 +1001,25 @@ class IndexBuilds(Protocol):
         ...
 
     def inspect(self, name: str, identity: EmbedderIdentity, facet: str) -> Index | None:
-        """To look for damage in; None where there is none that could be looked for. Makes and mends nothing."""
+        """The index to look for damage in; None if there is none that could be looked at. Makes and mends nothing."""
         ...
 
     def info(self, name: str) -> IndexInfo | None:
-        """What is known of it without opening it for search; None when there is none yet."""
+        """Size and position of an index, without opening it for search; None if there is none yet."""
         ...
 
     def distrust(self) -> None:
-        """What lies there cannot be used, and may not be changed by a bank that is only read."""
+        """Leave alone what lies there: it cannot be used, and a bank that is only read may not change it."""
         ...
 
     def remove(self, build: int) -> None: ...
 
     def remove_left_over(self, keep: str) -> None:
-        """Every build of this bank whose name does not begin so. Nobody is filling another one meanwhile."""
+        """Remove this bank's builds whose names do not begin with `keep`. Nobody is filling another one meanwhile."""
         ...
 
     def remove_all(self) -> bool:
-        """Every build of this bank; False where there is none that may be removed."""
+        """Remove every build of this bank; False if there is none that may be removed."""
         ...
 
     def close(self) -> None: ...
@@ -1006,11 +1033,11 @@ class IndexPlace(NamedTuple):
     key: str | None
     """The engine's API key or token: it is kept nowhere and printed nowhere."""
     mark: str
-    """What every name of this bank's in the engine begins with, where others keep theirs, too: letters and digits."""
+    """Prefix of every name of this bank's in the engine, where others keep theirs, too: letters and digits."""
     folder: Path | None
-    """Beside the bank, for what is kept in files; None for a bank in memory."""
+    """Folder beside the bank, for what is kept in files; None for a bank in memory."""
     location: Location
-    """Of the bank itself."""
+    """Location of the bank itself."""
     turn: Callable[[str, float], AbstractContextManager[bool]]
     """`StoreTransactions.turn`: for `Halves.writing`."""
 
@@ -1045,7 +1072,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """(n, dimension), rows of length one; a text without tokens gives the zero row."""
+        """Vectors as (n, dimension), rows of length one; a text without tokens gives the zero row."""
         ...
 
 
@@ -1073,7 +1100,7 @@ class Judge(Protocol):
     def name(self) -> str: ...
 
     def judge(self, episode: Episode) -> Verdict:
-        """How an episode went. One that cannot tell says unknown; it never guesses and never raises for doubt."""
+        """The verdict on an episode. A judge that cannot tell says unknown; it neither guesses nor raises for doubt."""
         ...
 
 
@@ -1091,21 +1118,21 @@ class Distiller(Protocol):
     def name(self) -> str: ...
 
     def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
-        """At most `MOST_LESSONS`, each within its limits; none is a good answer."""
+        """Lessons of an episode: at most `MOST_LESSONS`, each within its limits; none is a good answer."""
         ...
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
-        """What several runs of one task teach when they are compared: at most `MOST_CONTRAST_LESSONS`."""
+        """Lessons from comparing several runs of one task: at most `MOST_CONTRAST_LESSONS`."""
         ...
 
     def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson | None:
-        """The lesson under the key of what it is about, where only the records can tell; else the lesson as it is.
-        None when they show that nobody can tell: it is not kept.
+        """The lesson under the key of what it is about, if only the records can tell; otherwise the lesson as it is.
+        None if they show that nobody can tell: it is not kept.
 
         Called inside the transaction that keeps the lesson, so it must be quick and may be called again.
         """
         ...
 
     def merge(self, memory: Memory, lesson: Lesson) -> Lesson | None:
-        """What is to be said under a key that is there already; None when `memory` says it all. Called there too."""
+        """The lesson to store under a key that is taken; None if `memory` says it all. In that transaction, too."""
         ...

@@ -33,21 +33,21 @@ class MilvusAddress:
 def parse_milvus_url(url: str) -> MilvusAddress:
     try:
         parts = urlsplit(url)
-        host, port, asked = parts.hostname or "", parts.port or PORT, dict(parse_qsl(parts.query))
+        host, port, options = parts.hostname or "", parts.port or PORT, dict(parse_qsl(parts.query))
     except ValueError as error:
         raise InvalidInput(f"This is no address of a Milvus ({error}); write {_EXAMPLES}.") from None
     path = unquote(parts.path)
     if parts.username is not None:
         raise InvalidInput("A Milvus URL names no user: put user:password or the token in REASONINGBANK_INDEX_KEY.")
     if not host:
-        if parts.scheme != "milvus" or not path.endswith(".db") or asked:
+        if parts.scheme != "milvus" or not path.endswith(".db") or options:
             raise InvalidInput(f"A Milvus URL names a host, or a file that ends in .db; write {_EXAMPLES}.")
         return MilvusAddress(uri=str(Path(path).absolute()), shown=url)
-    database, ca = path.strip("/"), asked.pop("ca", "")
-    if asked or "/" in database or (ca and parts.scheme != "milvuss"):
+    database, ca = path.strip("/"), options.pop("ca", "")
+    if options or "/" in database or (ca and parts.scheme != "milvuss"):
         # What else stands there may be a key: names are told, values never.
-        more = f"the option {', '.join(asked)}" if asked else "more"
+        more = f"the option {', '.join(options)}" if options else "more"
         raise InvalidInput(f"A Milvus URL cannot say {more}; write {_EXAMPLES}, and REASONINGBANK_INDEX_KEY for a key.")
     scheme = "https" if parts.scheme == "milvuss" else "http"
-    named = f"[{host}]" if ":" in host else host
-    return MilvusAddress(uri=f"{scheme}://{named}:{port}", database=database, ca=ca, shown=url)
+    url_host = f"[{host}]" if ":" in host else host
+    return MilvusAddress(uri=f"{scheme}://{url_host}:{port}", database=database, ca=ca, shown=url)

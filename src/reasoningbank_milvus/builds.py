@@ -52,23 +52,23 @@ class MilvusBuilds:
     def info(self, name: str) -> IndexInfo | None:
         if not self.is_there(name):
             return None
-        place, counted = self.place(name), ["count(*)"]
+        place, fields = self.place(name), ["count(*)"]
         self._connection.ask("load_collection", place, within_s=LOAD_WITHIN_S)
-        [all_there] = self._connection.ask("query", place, filter=MEMORIES, output_fields=counted)
-        [awaiting] = self._connection.ask("query", place, filter=f"{MEMORIES} and {UNEMBEDDED}", output_fields=counted)
-        reached = self._connection.ask(
+        [all_there] = self._connection.ask("query", place, filter=MEMORIES, output_fields=fields)
+        [awaiting] = self._connection.ask("query", place, filter=f"{MEMORIES} and {UNEMBEDDED}", output_fields=fields)
+        rows = self._connection.ask(
             "query", place, filter=f'rb_id == "{position_id(WORDS)}"', output_fields=["applied"]
         )
         return IndexInfo(
             kind="milvus",
             memories=int(all_there["count(*)"]),
             awaiting_vectors=int(awaiting["count(*)"]),
-            applied=int(reached[0]["applied"]) if reached else 0,
+            applied=int(rows[0]["applied"]) if rows else 0,
             bytes_on_disk=0,
         )
 
     def distrust(self) -> None:
-        """What is not ours any more was an empty one already."""
+        """Nothing to do: what is not ours any more was an empty one already."""
 
     # ------------------------------------------------------------ removing
 

@@ -51,7 +51,7 @@ class MilvusCollection:
         self._is_ready = False
         self._unsealed = 0
         self._mine = threading.local()
-        """Of each thread: the positions that it `held` while it writes."""
+        """State of each thread: the positions that it `held` while it writes."""
         self._known: dict[Any, Any] = {}
         self._asked_at = 0.0
         self._counted_at: IndexPosition | None = None
@@ -64,7 +64,7 @@ class MilvusCollection:
         """For each question the best ids with their scores, the best first."""
         if k < 1 or not questions:
             return [[] for _ in questions]
-        found = self._ask(
+        hits_by_query = self._ask(
             "search",
             data=list(questions),
             anns_field=field,
@@ -73,10 +73,11 @@ class MilvusCollection:
             search_params={"metric_type": "IP", "params": dict(params)},
             output_fields=["rb_id"],
         )
-        if found is None:
+        if hits_by_query is None:
             return [[] for _ in questions]
         return [
-            [(hit["rb_id"], hit["distance"]) for hit in hits if hit["distance"] == hit["distance"]] for hits in found
+            [(hit["rb_id"], hit["distance"]) for hit in hits if hit["distance"] == hit["distance"]]
+            for hits in hits_by_query
         ]
 
     def rows(self, expression: str, fields: Sequence[str], limit: int = MOST_FOUND) -> list[Row]:
@@ -93,14 +94,12 @@ class MilvusCollection:
         return self.connection.at_once([lambda each=each: self._count(each) for each in expressions])  # type: ignore[misc]
 
     def _count(self, expression: str) -> int:
-        found = self._ask("query", filter=expression, output_fields=["count(*)"])
-        return int(found[0]["count(*)"]) if found else 0
+        rows = self._ask("query", filter=expression, output_fields=["count(*)"])
+        return int(rows[0]["count(*)"]) if rows else 0
 
     @property
     def known(self) -> dict[Any, Any]:
-        """What was counted since the index went on last; nothing where nobody has just asked whether it did. A file is
-        written by nobody else.
-        """
+        """Counts since the index went on last; empty if that was not just asked. A file is written by nobody else."""
         if time.monotonic() - self._asked_at > _COUNTED_S and not self.connection.address.is_file:
             self._known = {}
         return self._known
@@ -110,13 +109,13 @@ class MilvusCollection:
     @contextmanager
     def writing(self, wait_s: float) -> Iterator[bool]:
         """The right to write. Who has it reads what others wrote before, once, and from then on knows it."""
-        with self._turn(wait_s) as granted:
-            self._mine.held = {} if granted else None
+        with self._turn(wait_s) as has_lock:
+            self._mine.held = {} if has_lock else None
             try:
-                yield granted
+                yield has_lock
             finally:
                 self._mine.held = None
-            if granted and self._unsealed >= (_SEALED_IN_FILES if self.connection.address.is_file else _SEALED_FROM):
+            if has_lock and self._unsealed >= (_SEALED_IN_FILES if self.connection.address.is_file else _SEALED_FROM):
                 self._seal()
 
     def _seal(self) -> None:
@@ -142,7 +141,7 @@ class MilvusCollection:
             self._ask("delete", filter=f"rb_id in {quote_list(page)}", within_s=WRITE_WITHIN_S)
 
     def _forget(self) -> None:
-        """What was counted is over with the next write."""
+        """Forget all counts: the next write makes them void."""
         self._known = {}
 
     def drop(self) -> None:
@@ -150,58 +149,58 @@ class MilvusCollection:
         self._forget()
         self._is_ready = False
         self.connection.ask("drop_collection", self.name, within_s=WRITE_WITHIN_S)
-        if held := getattr(self._mine, "held", None):
-            held.clear()
+        if positions := getattr(self._mine, "held", None):
+            positions.clear()
 
     # ------------------------------------------------------------ how far it is
 
     def position(self, half: str) -> IndexPosition:
         """How far a half is now: it tells whether what a search found nothing in is still there."""
-        held: dict[str, IndexPosition] | None = getattr(self._mine, "held", None)
-        if held:
-            return held[half]
-        kept = self._ask(
+        positions: dict[str, IndexPosition] | None = getattr(self._mine, "held", None)
+        if positions:
+            return positions[half]
+        answer = self._ask(
             "query",
             filter=f"rb_id in {quote_list(map(position_id, HALVES))}",
             output_fields=["rb_id", "applied", "mark"],
-            consistency_level=_OWN_WRITES if held is None else _ALL_WRITES,
+            consistency_level=_OWN_WRITES if positions is None else _ALL_WRITES,
         )
-        rows = {row["rb_id"]: row for row in kept or ()}
-        found = {each: position_in(rows.get(position_id(each))) for each in HALVES}
-        if held is not None:
-            held.update(found)
-        if found[WORDS] != self._counted_at:
-            self._counted_at, self._known = found[WORDS], {}
+        rows = {row["rb_id"]: row for row in answer or ()}
+        fresh_positions = {each: position_in(rows.get(position_id(each))) for each in HALVES}
+        if positions is not None:
+            positions.update(fresh_positions)
+        if fresh_positions[WORDS] != self._counted_at:
+            self._counted_at, self._known = fresh_positions[WORDS], {}
         self._asked_at = time.monotonic()
-        return found[half]
+        return fresh_positions[half]
 
     def advance(self, half: str, position: IndexPosition) -> None:
         self.upsert([position_row(half, position, self.identity.dimension)])
-        if held := getattr(self._mine, "held", None):
-            held[half] = IndexPosition(applied=position.applied, mark=position.mark)
+        if positions := getattr(self._mine, "held", None):
+            positions[half] = IndexPosition(applied=position.applied, mark=position.mark)
 
     # ------------------------------------------------------------ whether it is there
 
-    def _ask(self, verb: str, **named: Any) -> Any:
-        """What the collection answers; None where it was never made."""
+    def _ask(self, verb: str, **options: Any) -> Any:
+        """Answer of the collection; None if it was never made."""
         if verb in ("query", "search"):
-            named.setdefault("consistency_level", _OWN_WRITES)
+            options.setdefault("consistency_level", _OWN_WRITES)
         if not self._look():
             return None
         try:
-            return self.connection.ask(verb, self.name, **named)
+            return self.connection.ask(verb, self.name, **options)
         except MilvusRefusal:
             # Dropped, released or replaced behind our back, as far as we know.
             self._is_ready = False
             if self._look():
-                return self.connection.ask(verb, self.name, **named)
+                return self.connection.ask(verb, self.name, **options)
         self._forget()
         raise BankDamaged(f"The collection {self.name} in Milvus was dropped or replaced; it is built anew.")
 
     def _look(self) -> bool:
         if not self._is_ready and self.connection.ask("has_collection", self.name):
-            described = self.connection.ask("describe_collection", self.name)
-            if is_ours(described, self.identity, self.connection.abilities):
+            description = self.connection.ask("describe_collection", self.name)
+            if is_ours(description, self.identity, self.connection.abilities):
                 self.connection.ask("load_collection", self.name, within_s=LOAD_WITHIN_S)
                 self._is_ready = True
         return self._is_ready

@@ -27,8 +27,6 @@ FILE_WITHIN_S = 120.0
 """milvus-lite makes an object of every row that passes, vector and all, for each question: seconds for ten thousand. It
 runs in this process, so that nobody is away."""
 LOAD_WITHIN_S = 120.0
-_AT_ONCE = 8
-_MOST_SAID = 300
 _AWAY = re.compile("Retry timeout|closed channel|should create connection first")
 _left_to_parents: list[Any] = []
 """Connections of a parent: closing one here would end it there."""
@@ -61,27 +59,27 @@ class MilvusConnection:
 
     # ------------------------------------------------------------ asking
 
-    def ask(self, verb: str, *arguments: Any, within_s: float | None = None, **named: Any) -> Any:
-        """What a verb of pymilvus' client answers, within its time."""
+    def ask(self, verb: str, *arguments: Any, within_s: float | None = None, **options: Any) -> Any:
+        """Answer of one method of pymilvus' client, within its deadline."""
         client, timeout = self._connected(), ANSWER_WITHIN_S if within_s is None else within_s
         if self.address.is_file:
             timeout = max(timeout, FILE_WITHIN_S)
         try:
-            return self._translating(lambda: getattr(client, verb)(*arguments, timeout=timeout, **named))
+            return self._translating(lambda: getattr(client, verb)(*arguments, timeout=timeout, **options))
         except MilvusAway:
             # It does not find back to a server that was started again.
             self._leave(client)
             raise
 
-    def at_once(self, asked: Sequence[Callable[[], T]]) -> list[T]:
+    def at_once(self, questions: Sequence[Callable[[], T]]) -> list[T]:
         """The answers to several questions that wait together."""
-        if len(asked) < 2 or self.address.is_file:
-            return [ask() for ask in asked]
+        if len(questions) < 2 or self.address.is_file:
+            return [ask() for ask in questions]
         with self._lock:
             if self._crew is None:
-                self._crew = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="milvus")
+                self._crew = ThreadPoolExecutor(8, thread_name_prefix="milvus")
             crew = self._crew
-        return [answer.result() for answer in [crew.submit(ask) for ask in asked]]
+        return [answer.result() for answer in [crew.submit(ask) for ask in questions]]
 
     @property
     def abilities(self) -> Abilities:
@@ -146,35 +144,35 @@ class MilvusConnection:
 
         # What a connection failed at is told by what it was caused by.
         error = error.__cause__ if isinstance(error.__cause__, grpc.RpcError) else error
-        place, said = self.address.shown, _words(error)
+        place, message = self.address.shown, _words(error)
         code = error.code() if isinstance(error, grpc.RpcError) else getattr(error, "code", None)
         if isinstance(error, ConnectionConfigException):
-            if "milvus-lite is required" in said:
+            if "milvus-lite is required" in message:
                 return MissingExtra(package="milvus-lite", extra="milvus-lite", purpose=f"The index in {place}")
             return BankUnavailable(
                 f"{place} cannot be opened as a file of milvus-lite. One process at a time can: close the other, or "
                 "let a Milvus server keep the index (milvus://host:19530)."
             )
-        if "auth" in said.lower() or code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
+        if "auth" in message.lower() or code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
             return BankUnavailable(
-                f"Milvus at {place} does not let us in: {said}. Put user:password or a token with rights to make "
+                f"Milvus at {place} does not let us in: {message}. Put user:password or a token with rights to make "
                 "collections in REASONINGBANK_INDEX_KEY."
             )
-        if isinstance(code, grpc.StatusCode) or code in (None, Status.CONNECT_FAILED) or _AWAY.search(said):
+        if isinstance(code, grpc.StatusCode) or code in (None, Status.CONNECT_FAILED) or _AWAY.search(message):
             # One slow answer is no reason to hang up on everybody else's.
             kind = IndexUnavailable if code is grpc.StatusCode.DEADLINE_EXCEEDED else MilvusAway
             return kind(
-                f"Milvus at {place} does not answer ({said}). Start it or wait until it does: what is stored meanwhile "
-                "is kept in the records and follows into the index by itself."
+                f"Milvus at {place} does not answer ({message}). Start it or wait until it does: what is stored "
+                "meanwhile is kept in the records and follows into the index by itself."
             )
         if isinstance(error, ParamError):
-            return InvalidInput(f"Milvus cannot keep this: {said}.")
-        return MilvusRefusal(f"Milvus at {place} refused: {said}.")
+            return InvalidInput(f"Milvus cannot keep this: {message}.")
+        return MilvusRefusal(f"Milvus at {place} refused: {message}.")
 
 
 def _words(error: Exception) -> str:
     details = error.details() if hasattr(error, "details") else getattr(error, "message", "")
-    return " ".join(str(details or type(error).__name__).split())[:_MOST_SAID].rstrip(".")
+    return " ".join(str(details or type(error).__name__).split())[:300].rstrip(".")
 
 
 def load_client() -> Callable[..., Any]:

@@ -18,8 +18,6 @@ from reasoningbank_milvus.rows import VECTORS, WORDS, dimension_of, row_of, with
 Floats = NDArray[np.float32]
 _AND_EMBEDDED = f" and {EMBEDDED}"
 _COMPARED_HERE = 1_000
-_LEAST_EF = 256
-_MOST_EF = 32_768
 _FEW = 256
 """Holders of a rare term are counted by finding them; of one with more by the server's own count."""
 _KEPT_FIELDS = (
@@ -74,20 +72,20 @@ class MilvusVectors(MilvusHalf):
         """The words of a memory stay in the same row."""
         has_terms = self.collection.connection.abilities.sparse
         fields = [field for field in _KEPT_FIELDS if has_terms or field != "terms_vector"]
-        kept = self.collection.rows_of(ids, fields, _AND_EMBEDDED)
-        if kept:
-            self.collection.upsert([without_vector(row, self.identity.dimension) for row in kept])
+        rows = self.collection.rows_of(ids, fields, _AND_EMBEDDED)
+        if rows:
+            self.collection.upsert([without_vector(row, self.identity.dimension) for row in rows])
 
     def search(self, vector: Floats, where: Filter, k: int) -> list[tuple[str, float]]:
-        asked, unit = expression_for(where) + _AND_EMBEDDED, _unit(vector)
-        if counts_of(self.collection, [asked])[0] <= _COMPARED_HERE:
-            return self._nearest_of_all(unit, asked)[:k]
-        ef = min(max(_LEAST_EF, 4 * k), _MOST_EF)
-        return self.collection.search("text_vector", [unit], asked, k, {"ef": ef})[0]
+        condition, unit = expression_for(where) + _AND_EMBEDDED, _unit(vector)
+        if counts_of(self.collection, [condition])[0] <= _COMPARED_HERE:
+            return self._nearest_of_all(unit, condition)[:k]
+        ef = min(max(256, 4 * k), 32_768)
+        return self.collection.search("text_vector", [unit], condition, k, {"ef": ef})[0]
 
-    def _nearest_of_all(self, unit: Floats, asked: str) -> list[tuple[str, float]]:
-        """Of a few that pass a filter Milvus misses most as long as they are fresh."""
-        rows = self.collection.rows(asked, ["rb_id", "text_vector"])
+    def _nearest_of_all(self, unit: Floats, condition: str) -> list[tuple[str, float]]:
+        """The nearest, by comparing every row: of a few that pass a filter Milvus misses most while they are fresh."""
+        rows = self.collection.rows(condition, ["rb_id", "text_vector"])
         near = [(str(row["rb_id"]), float(np.asarray(row["text_vector"], np.float32) @ unit)) for row in rows]
         return sorted(near, key=lambda pair: -pair[1])
 
@@ -117,38 +115,35 @@ class MilvusWords(MilvusHalf):
     def delete(self, ids: Sequence[str]) -> None:
         self.collection.delete(ids)
 
-    def search(self, asked: Sequence[Mapping[int, float]], where: Filter, k: int) -> list[list[str]]:
-        found = iter(self._holders([terms for terms in asked if terms], expression_for(where), k))
-        return [next(found) if terms else [] for terms in asked]
+    def search(self, queries: Sequence[Mapping[int, float]], where: Filter, k: int) -> list[list[str]]:
+        answers = iter(self._holders([terms for terms in queries if terms], expression_for(where), k))
+        return [next(answers) if terms else [] for terms in queries]
 
-    def _holders(self, asked: Sequence[Mapping[int, float]], expression: str, k: int) -> list[list[str]]:
-        questions = [{dimension_of(term): float(worth) for term, worth in terms.items()} for terms in asked]
-        found = self.collection.search("terms_vector", questions, expression, k, {})
-        return [[memory_id for memory_id, score in hits if score > 0] for hits in found]
+    def _holders(self, queries: Sequence[Mapping[int, float]], expression: str, k: int) -> list[list[str]]:
+        questions = [{dimension_of(term): float(worth) for term, worth in terms.items()} for terms in queries]
+        hits_by_query = self.collection.search("terms_vector", questions, expression, k, {})
+        return [[memory_id for memory_id, score in hits if score > 0] for hits in hits_by_query]
 
     def frequencies(self, tenant: str, terms: Sequence[int]) -> Frequencies:
-        collection, known = self.collection, self.collection.known
+        collection, cache = self.collection, self.collection.known
         own = f"tenant == {quote_text(tenant)}"
         [rows] = counts_of(collection, [own])
-        unknown = [term for term in dict.fromkeys(terms) if (own, term) not in known]
+        unknown = [term for term in dict.fromkeys(terms) if (own, term) not in cache]
         holding = dict(zip(unknown, map(len, self._holders([{t: 1.0} for t in unknown], own, _FEW)), strict=True))
         many = [term for term, holders in holding.items() if holders >= _FEW]
         counts = collection.counts([f"{own} and array_contains(terms, {dimension_of(term)})" for term in many])
         # A long memory may have more terms than an array holds.
         holding |= {term: max(_FEW, count) for term, count in zip(many, counts, strict=True)}
-        if (own, "length") not in known:
-            known[own, "length"] = self._mean_length(own)
-        known |= {(own, term): count for term, count in holding.items()}
+        if (own, "length") not in cache:
+            # Of as many memories as one question gives back: beyond that, one more makes no difference.
+            lengths = [int(row["length"]) for row in collection.rows(own, ["length"], MOST_FOUND)]
+            cache[own, "length"] = sum(lengths) / max(1, len(lengths))
+        cache |= {(own, term): count for term, count in holding.items()}
         return Frequencies(
             rows=rows,
-            mean_length=known[own, "length"],
-            holding=[known[own, term] for term in terms],
+            mean_length=cache[own, "length"],
+            holding=[cache[own, term] for term in terms],
         )
-
-    def _mean_length(self, own: str) -> float:
-        """Of as many memories as one question gives back: beyond that, one more makes no difference."""
-        lengths = [int(row["length"]) for row in self.collection.rows(own, ["length"], MOST_FOUND)]
-        return sum(lengths) / max(1, len(lengths))
 
     def counts(self, filters: Sequence[Filter]) -> list[int]:
         return counts_of(self.collection, [expression_for(where) for where in filters])
@@ -159,10 +154,10 @@ class MilvusWords(MilvusHalf):
 
 def counts_of(collection: MilvusCollection, expressions: Sequence[str]) -> list[int]:
     """How many rows pass each expression; counted again when the index has gone on."""
-    known = collection.known
-    unknown = [each for each in dict.fromkeys(expressions) if each not in known]
-    known |= zip(unknown, collection.counts(unknown), strict=True)
-    return [known[each] for each in expressions]
+    cache = collection.known
+    unknown = [each for each in dict.fromkeys(expressions) if each not in cache]
+    cache |= zip(unknown, collection.counts(unknown), strict=True)
+    return [cache[each] for each in expressions]
 
 
 def _unit(vector: Floats) -> Floats:

@@ -20,16 +20,14 @@ if TYPE_CHECKING:
 
 USUAL_LENGTH = 120.0
 """In the half units of `lexical.bm25`: some sixty words, those of the title counted twice."""
-_HIGHEST_DIMENSION = 2**32 - 2
 WORDS, VECTORS = "words", "vectors"
 HALVES = (WORDS, VECTORS)
-_POSITIONS = "position of "
 Row = dict[str, Any]
 
 
 def dimension_of(term: int) -> int:
     """A sparse vector has one dimension less than there are terms: the last two share one."""
-    return min(term, _HIGHEST_DIMENSION)
+    return min(term, 2**32 - 2)
 
 
 def row_of(memory: Memory, terms: Mapping[int, int], length: int, dimension: int) -> Row:
@@ -66,7 +64,7 @@ def without_vector(row: Row, dimension: int) -> Row:
 
 
 def position_id(half: str) -> str:
-    return _POSITIONS + half
+    return f"position of {half}"
 
 
 def position_row(half: str, position: IndexPosition, dimension: int) -> Row:

@@ -28,12 +28,11 @@ _NAME_BYTES = 800
 _TAG_BYTES = 16_384
 _NAMES = ("namespace", "scope", "state", "outcome", "agent", "task_type")
 _DENSE = {"index_type": "HNSW", "metric_type": "IP", "params": {"M": 24, "efConstruction": 200}}
-_LOCAL = "milvus_lite"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abilities:
-    """What a version of Milvus can do that this engine has a use for."""
+    """Features of a version of Milvus that this engine has a use for."""
 
     version: str
     sparse: bool
@@ -44,7 +43,7 @@ class Abilities:
 
     @classmethod
     def of(cls, version: str) -> Abilities:
-        if version.startswith(_LOCAL):
+        if version.startswith("milvus_lite"):
             return cls(version=version, sparse=True, full_text=True, array_index=False)
         numbers = tuple(map(int, re.findall(r"\d+", version)[:2])) or (0, 0)
         return cls(
@@ -72,8 +71,8 @@ def schema_for(identity: EmbedderIdentity, can: Abilities) -> CollectionSchema:
         max_length=_TAG_BYTES,
     )
     schema.add_field("key_lesson", DataType.VARCHAR, max_length=MOST_TEXT_BYTES)
-    analysed = {"enable_analyzer": True} if can.full_text else {}
-    schema.add_field("context_to_prefer", DataType.VARCHAR, max_length=MOST_TEXT_BYTES, **analysed)
+    analyzer = {"enable_analyzer": True} if can.full_text else {}
+    schema.add_field("context_to_prefer", DataType.VARCHAR, max_length=MOST_TEXT_BYTES, **analyzer)
     schema.add_field("terms", DataType.ARRAY, element_type=DataType.INT64, max_capacity=MOST_IN_ARRAY)
     schema.add_field("length", DataType.INT64)
     schema.add_field("is_embedded", DataType.BOOL)
@@ -108,8 +107,8 @@ def indexes_for(can: Abilities) -> IndexParams:
     return params
 
 
-def is_ours(described: Mapping[str, Any], identity: EmbedderIdentity, can: Abilities) -> bool:
-    """Whether a collection has the fields that this engine writes, and room for vectors of this embedder."""
-    there = {field["name"]: (field["type"], field["params"].get("dim")) for field in described["fields"]}
-    wanted = schema_for(identity, can).fields
-    return all(there.get(field.name) == (field.dtype, field.params.get("dim")) for field in wanted)
+def is_ours(description: Mapping[str, Any], identity: EmbedderIdentity, can: Abilities) -> bool:
+    """True if a collection has the fields that this engine writes, and room for vectors of this embedder."""
+    there = {field["name"]: (field["type"], field["params"].get("dim")) for field in description["fields"]}
+    fields = schema_for(identity, can).fields
+    return all(there.get(field.name) == (field.dtype, field.params.get("dim")) for field in fields)

@@ -20,14 +20,14 @@ _SCHEMA_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 class PostgresAddress:
     __slots__ = ("_parameters", "schema", "shown")
 
-    def __init__(self, parameters: Mapping[str, str], schema: str, shown: str) -> None:
+    def __init__(self, parameters: Mapping[str, str], schema: str, display: str) -> None:
         self._parameters = dict(parameters)
         self.schema = schema
-        self.shown = shown
+        self.shown = display
 
     @property
     def parameters(self) -> dict[str, str]:
-        """Of a connection, as libpq names them; the password among them."""
+        """Parameters of a connection, as libpq names them; the password among them."""
         return dict(self._parameters)
 
     @property
@@ -35,7 +35,7 @@ class PostgresAddress:
         return self._parameters.get("dbname", "")
 
     def without_secrets(self, text: str) -> str:
-        """What a library said, without what it may have repeated of the address."""
+        """Text of a library without what it may have repeated of the address."""
         for name, value in self._parameters.items():
             if "password" in name and value:
                 text = text.replace(value, "…")
@@ -79,23 +79,23 @@ def location_in_schema(location: Location, schema: str) -> Location:
 
 def _decode(text: str, location: Location) -> str:
     try:
-        decoded = unquote(text, errors="strict")
+        value = unquote(text, errors="strict")
     except UnicodeDecodeError:
         raise InvalidInput(f"{location}: what stands behind a % must be UTF-8.") from None
-    if "\0" in decoded:
+    if "\0" in value:
         raise InvalidInput(f"{location}: there is no such name or password, it has a NUL in it.")
-    return decoded
+    return value
 
 
-def _hosts(listed: str, shown: str) -> dict[str, str]:
-    """One or several, each with its port or without."""
-    if not listed:
+def _hosts(netloc: str, display: str) -> dict[str, str]:
+    """Hosts and ports of libpq from one host or several, each with its port or without."""
+    if not netloc:
         return {}
     hosts, ports = [], []
-    for one in listed.split(","):
-        found = re.fullmatch(r"(?P<host>\[[^\]]*\]|[^:]*)(?::(?P<port>[0-9]*))?", one)
-        if found is None:
-            raise InvalidInput(f"{shown}: a host is NAME or NAME:PORT, and an address of IPv6 stands in brackets.")
-        hosts.append(unquote(found["host"].strip("[]")))
-        ports.append(found["port"] or "")
+    for entry in netloc.split(","):
+        match = re.fullmatch(r"(?P<host>\[[^\]]*\]|[^:]*)(?::(?P<port>[0-9]*))?", entry)
+        if match is None:
+            raise InvalidInput(f"{display}: a host is NAME or NAME:PORT, and an address of IPv6 stands in brackets.")
+        hosts.append(unquote(match["host"].strip("[]")))
+        ports.append(match["port"] or "")
     return {"host": ",".join(hosts)} | ({"port": ",".join(ports)} if any(ports) else {})

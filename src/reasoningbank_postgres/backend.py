@@ -66,9 +66,9 @@ class PostgresBackend:
         except StoreError as error:
             return Check.fail("integrity", str(error))
         if missing:
-            lost = ", ".join(missing[:5])
+            names = ", ".join(missing[:5])
             return Check.fail(
-                "integrity", f"{lost} not there. `reasoningbank recover BACKUP` puts a backup in its place."
+                "integrity", f"{names} not there. `reasoningbank recover BACKUP` puts a backup in its place."
             )
         return Check.ok("integrity", f"every table is there; {_VERIFY}")
 
@@ -105,9 +105,9 @@ def _place(connection: TimedConnection, location: Location) -> list[Check]:
     address = parse_address(location)
     facts = check_server(connection, address)
     version = version_of(connection)
-    found = [Check.ok("postgresql", f"{facts.version}, as {connection.info.user}")]
+    checks = [Check.ok("postgresql", f"{facts.version}, as {connection.info.user}")]
     if facts.sees_everything:
-        found.append(
+        checks.append(
             Check.warn(
                 "tenants",
                 f"The role {connection.info.user} is past row-level security: tenants are kept apart by our queries "
@@ -115,13 +115,13 @@ def _place(connection: TimedConnection, location: Location) -> list[Check]:
             )
         )
     else:
-        found.append(Check.ok("tenants", "kept apart by every query and by row-level security"))
+        checks.append(Check.ok("tenants", "kept apart by every query and by row-level security"))
     if version == 0:
         says = f"There is no bank at {location}. `reasoningbank store KEY VALUE` creates one."
-        return [*found, Check.warn("bank", says)]
+        return [*checks, Check.warn("bank", says)]
     if version > SCHEMA_VERSION:
         says = f"{location} has version {version} of the tables, this program knows {SCHEMA_VERSION}: upgrade it here."
-        return [*found, Check.fail("bank", says)]
+        return [*checks, Check.fail("bank", says)]
     if facts.is_replica:
-        return [*found, Check.warn("bank", f"{location} is a read replica: it can be read, and not written.")]
-    return [*found, Check.ok("bank", f"{location} (schema {address.schema}, version {version} of the tables)")]
+        return [*checks, Check.warn("bank", f"{location} is a read replica: it can be read, and not written.")]
+    return [*checks, Check.ok("bank", f"{location} (schema {address.schema}, version {version} of the tables)")]

@@ -18,18 +18,17 @@ if TYPE_CHECKING:
     from reasoningbank.store.engine import RowTransaction
 
 _PARTIAL = ".partial-"
-_OLD_S = 60.0
 
 
 def write_backup(rows: RowTransaction, target: Path, progress: Progress | None) -> None:
-    """The file appears under its name only when it is whole, and is there to stay when this returns."""
+    """Write a backup. The file appears under its name only when it is whole, and is there to stay when this returns."""
     if target.exists():
         raise InvalidInput(f"{target} exists already. Name a new file, so that no backup is overwritten.")
     for partial in target.parent.glob(f"*{_PARTIAL}????????"):
         # Left by a killed backup: one that is at work has its rows open, or is about to.
         with suppress(BankBusy, OSError):
             is_ours = all(file.name.startswith("rows") for file in partial.iterdir())
-            if is_ours and time.time() - partial.stat().st_mtime > _OLD_S:
+            if is_ours and time.time() - partial.stat().st_mtime > 60.0:
                 with held_alone(partial / "rows"):
                     rmtree(partial)
     with (

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from reasoningbank_postgres.connections import PostgresConnections
 
 IDLE_WITHIN_MS = 15_000
-"""A writer that died without a word must not keep the lock: shorter than anybody waits for it."""
+"""End of an idle transaction: a writer that died without a word must not keep the lock; shorter than anybody waits
+for it.
+"""
 _LOCK = f"{LOCK}, set_config('idle_in_transaction_session_timeout', '{IDLE_WITHIN_MS}', true)"
 _NOTE = "INSERT INTO commits (id) VALUES (%s)"
 # Nothing is noted in a bank that is closed, and no transaction stands without its note.
@@ -45,16 +47,14 @@ _NOTE_IF_OPEN = f"""INSERT INTO commits (id)
   VALUES ((SELECT %s::uuid WHERE NOT EXISTS (SELECT FROM settings WHERE name = '{CLOSED}' AND value <> '')))"""
 # An older server goes on while a newer one brings the tables up to date: behind the lock it sees which they are.
 _NOT_NEWER = f"1 / (SELECT (version <= {SCHEMA_VERSION})::int FROM bank)"
-_LOOK_AGAIN_S = 0.1
-_KEEP_IDS = "1 day"
 _TIDY_EVERY = 512
-"""Commits of a process, until it removes the ids of those that nobody can ask for any more."""
+"""Commits of a process until it removes ids that nobody can ask for any more."""
 _SHARED_FATE = (psycopg.errors.InFailedSqlTransaction, psycopg.errors.PipelineAborted)
-"""Of statements behind one that failed."""
+"""Errors of statements behind one that failed."""
 
 
 class _Batch:
-    """Units that share one transaction, and how far that came."""
+    """Units that share one transaction, and how far it came."""
 
     def __init__(self, units: Sequence[Unit[Any]], *, at_once: bool) -> None:
         self.id = uuid.uuid4()
@@ -64,7 +64,7 @@ class _Batch:
         """Not empty once it is known to be committed."""
         self.is_committing = False
         self.session = (0, "")
-        """Of the server, in which it is run."""
+        """Session of the server, in which it is run."""
         self.erased_from: set[str] = set()
 
     @property
@@ -92,13 +92,13 @@ class UnitCommitter:
         with unforked():
             while True:
                 batch = _Batch(units, at_once=at_once)
-                settled = self._run_once(batch, may_repeat=time.monotonic() < deadline)
-                if settled is not None:
-                    return settled
-                time.sleep(_LOOK_AGAIN_S)
+                outcome = self._run_once(batch, may_repeat=time.monotonic() < deadline)
+                if outcome is not None:
+                    return outcome
+                time.sleep(0.1)
 
     def _run_once(self, batch: _Batch, *, may_repeat: bool) -> bool | None:
-        """None: nothing was written, and the same may work in a moment."""
+        """Run a batch once. None if nothing was written and the same may work in a moment."""
         connection = self._connections.take(in_pipeline=not batch.at_once)
         try:
             batch.session = connection.session
@@ -121,13 +121,13 @@ class UnitCommitter:
 
     def _transact(self, connection: TimedConnection, batch: _Batch) -> None:
         pipeline = None if batch.at_once else connection.enter_pipeline()
-        begun = OpenTransaction(connection, pipeline, connection.cursor())
-        session = RowSession(self._address, lambda: begun, at_once=batch.at_once)
-        begun.blind.execute("BEGIN")
+        transaction = OpenTransaction(connection, pipeline, connection.cursor())
+        session = RowSession(self._address, lambda: transaction, at_once=batch.at_once)
+        transaction.blind.execute("BEGIN")
         if not self._waits_for_disk:
-            begun.blind.execute("SET LOCAL synchronous_commit = off")
+            transaction.blind.execute("SET LOCAL synchronous_commit = off")
         first = batch.units[0].tenant
-        begun.blind.execute(f"{_LOCK}, {SCOPE}", (*self._lock, *scope_of(first)))
+        transaction.blind.execute(f"{_LOCK}, {SCOPE}", (*self._lock, *scope_of(first)))
         session.note_scope(first)
         for unit in batch.units:
             if unit.ahead is None or batch.at_once:
@@ -139,18 +139,18 @@ class UnitCommitter:
                 session.pending.take(rows)
         session.write_pending()
         note = _NOTE if session.has_taken_over else _NOTE_IF_OPEN
-        noted = f"WITH noted AS ({note}) SELECT {_NOT_NEWER}"
+        query = f"WITH noted AS ({note}) SELECT {_NOT_NEWER}"
         if session.pending.has_changes:
-            begun.blind.execute(f"{noted}, pg_notify(%s, '')", (batch.id, self._channel))
+            transaction.blind.execute(f"{query}, pg_notify(%s, '')", (batch.id, self._channel))
         else:
-            begun.blind.execute(noted, (batch.id,))
+            transaction.blind.execute(query, (batch.id,))
         for unit in batch.units:
             unit.commit = batch.commit
         batch.is_committing = True
-        ended = connection.execute("COMMIT")
+        cursor = connection.execute("COMMIT")
         if pipeline is not None:
             pipeline.sync()
-        if ended.statusmessage != "COMMIT":
+        if cursor.statusmessage != "COMMIT":
             raise psycopg.errors.InFailedSqlTransaction("a statement had failed")
         batch.commit.append(True)
         if session.leaves_no_trace:
@@ -169,12 +169,12 @@ class UnitCommitter:
         if is_lost(error) or isinstance(error, TRANSIENT):
             if may_repeat and not batch.is_alone:
                 return None
-            said = translate(cast("Exception", error), self._address)
-            return batch.fail(BankUnavailable(f"{said} Nothing was written: try again."))
+            fault = translate(cast("Exception", error), self._address)
+            return batch.fail(BankUnavailable(f"{fault} Nothing was written: try again."))
         return self._settle_refused(batch, cast("Exception", error))
 
     def _settle_refused(self, batch: _Batch, error: Exception) -> bool:
-        """The server is well and the transaction rolled back: whose fault was it?"""
+        """Settle a batch that the server refused and rolled back: find the unit that is at fault."""
         if isinstance(error, psycopg.errors.NotNullViolation) and error.diag.table_name == "commits":
             return batch.fail(self._why_closed())
         if isinstance(error, psycopg.errors.DivisionByZero):
@@ -200,14 +200,14 @@ class UnitCommitter:
             with self._connections.lend() as connection:
                 return connection.execute(*query).fetchone()
 
-        found = patiently(look, self._address)
-        if found is None:
+        row = patiently(look, self._address)
+        if row is None:
             return BankUnavailable(f"{self._address.shown} was closed for a moment. Nothing was written: try again.")
-        return refusal(found[0], self._address.shown)
+        return refusal(row[0], self._address.shown)
 
     def _was_committed(self, batch: _Batch) -> bool:
-        """By looking: once its session is over it begins nothing any more, and the lock is free once that transaction
-        is over, whatever became of it.
+        """True if a batch was committed, which is looked up: once its session is over it begins nothing any more,
+        and the lock is free once that transaction is over, whatever became of it.
         """
 
         def look() -> bool:
@@ -218,10 +218,10 @@ class UnitCommitter:
                 try:
                     connection.execute("BEGIN")
                     connection.execute(_LOCK, self._lock)
-                    found = connection.execute("SELECT 1 FROM commits WHERE id = %s", (batch.id,)).fetchone()
+                    row = connection.execute("SELECT 1 FROM commits WHERE id = %s", (batch.id,)).fetchone()
                 finally:
                     roll_back(connection)
-            return found is not None
+            return row is not None
 
         try:
             return patiently(look, self._address)
@@ -232,8 +232,6 @@ class UnitCommitter:
         self._commits += 1
         if self._commits % _TIDY_EVERY == 0:
             connection.leave_pipeline()
-            _, error = attempt(
-                lambda: connection.execute(f"DELETE FROM commits WHERE at < now() - interval '{_KEEP_IDS}'")
-            )
+            _, error = attempt(lambda: connection.execute("DELETE FROM commits WHERE at < now() - interval '1 day'"))
             if error is not None and not isinstance(error, psycopg.Error):
                 raise error

@@ -31,15 +31,14 @@ CONNECT_WITHIN_S = 10
 STATEMENT_WITHIN_S = 30
 LOCK_WITHIN_S = 20
 ANSWER_WITHIN_S = STATEMENT_WITHIN_S + 5.0
-"""For a server or a network that says nothing at all; a statement that is too slow ends before."""
+"""Deadline of a server or a network that says nothing at all; a statement that is too slow ends before."""
 PATIENCE_S = 15.0
-"""How long a server that is being restarted, or another that takes over, is waited for; for opening less."""
+"""Longest wait for a server that is being restarted, or another that takes over; for opening less."""
 OPEN_WITHIN_S = 3.0
 END_SESSION = """SELECT pg_terminate_backend(pid, 3000) FROM pg_stat_activity
   WHERE pid = %s AND backend_start::text = %s"""
-"""Of a connection that was lost: the server may go on with it."""
+"""Ends the session of a connection that was lost: the server may go on with it."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
-_KEPT_IDLE = 8
 # What it has to say of connections that broke is told by errors of ours, and by nobody on a terminal.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 _left_to_parents: list[Any] = []
@@ -47,11 +46,11 @@ _left_to_parents: list[Any] = []
 
 
 class _WordDumper(StrDumper):
-    """Words of ours are strings with a class of their own."""
+    """Dumps our enums, which are strings with a class of their own."""
 
 
 class _FlagDumper(Dumper):
-    """True and false are 1 and 0 in every engine."""
+    """Dumps True and False as 1 and 0, as in every engine."""
 
     oid = psycopg.adapters.types["int8"].oid
 
@@ -67,18 +66,18 @@ class TimedConnection(psycopg.Connection[Any]):
 
     answers_within_s = ANSWER_WITHIN_S
     made_in = 0
-    """The process: a child that was forked meanwhile must not talk through it."""
+    """The process that made it: a child that was forked meanwhile must not talk through it."""
     session: tuple[int, str] = (0, "")
     """The server's process and when it began: whoever loses the connection can find out whether it goes on."""
     is_ending = False
-    """The end of its transaction was sent, and the answer is not heard yet."""
+    """True if the end of its transaction was sent, and the answer is not heard yet."""
 
     @property
     def is_in_pipeline(self) -> bool:
         return self._pipeline is not None
 
     def enter_pipeline(self) -> psycopg.Pipeline:
-        """Statements go out without waiting for the answers before."""
+        """Let statements go out without waiting for the answers before."""
         if self._pipeline is None:
             self._pipeline = psycopg.Pipeline(self)
             self._pipeline.__enter__()
@@ -92,7 +91,7 @@ class TimedConnection(psycopg.Connection[Any]):
                 self._pipeline = None
 
     def send_end(self) -> None:
-        """What was sent is all of this round trip."""
+        """End the round trip: what was sent is all of it."""
         pipeline = self.enter_pipeline()
         self.pgconn.pipeline_sync()
         pipeline.result_queue.append(None)
@@ -135,8 +134,8 @@ def known_options() -> set[str]:
 
 def connect(address: PostgresAddress) -> TimedConnection:
     """A session in the bank's schema: every statement and every lock has an end."""
-    asked = address.parameters
-    if unknown := sorted(set(asked) - known_options()):
+    parameters = address.parameters
+    if unknown := sorted(set(parameters) - known_options()):
         # What it says may be a secret under a name that nobody knows.
         place = address.shown.partition("?")[0]
         raise InvalidInput(f"{place}: PostgreSQL's client knows no option {', '.join(unknown)}.")
@@ -149,7 +148,7 @@ def connect(address: PostgresAddress) -> TimedConnection:
         "tcp_user_timeout": str(int(ANSWER_WITHIN_S * 1e3)),
         "client_encoding": "UTF8",
     }
-    connection = TimedConnection.connect(**(defaults | asked), autocommit=True)  # type: ignore[arg-type]
+    connection = TimedConnection.connect(**(defaults | parameters), autocommit=True)  # type: ignore[arg-type]
     connection.made_in = os.getpid()
     with OnError(lambda _: connection.close()):
         connection.prepare_threshold = 2
@@ -168,7 +167,7 @@ def connect(address: PostgresAddress) -> TimedConnection:
 
 
 def patiently(work: Callable[[], T], address: PostgresAddress, *, within_s: float = PATIENCE_S) -> T:
-    """Do what may be done again until it works: a server that restarts is back in a moment."""
+    """Repeat what may be done again until it works: a server that restarts is back in a moment."""
     deadline, pause_s = time.monotonic() + within_s, _FIRST_PAUSE_S
     while True:
         try:
@@ -182,13 +181,13 @@ def patiently(work: Callable[[], T], address: PostgresAddress, *, within_s: floa
 
 
 def _is_final(error: psycopg.Error) -> bool:
-    """Whether a server answered that it will not have us; waiting would not help. Refused by the host: it may start."""
-    said = str(error)
+    """True if a server answered that it will not have us; waiting would not help. Refused by the host: it may start."""
+    message = str(error)
     passing = ("starting up", "shutting down", "in recovery mode", "not yet accepting", "too many clients")
     return (
-        ("FATAL" in said and not any(word in said for word in passing))
-        or "resolve host" in said
-        or "translate host" in said
+        ("FATAL" in message and not any(word in message for word in passing))
+        or "resolve host" in message
+        or "translate host" in message
     )
 
 
@@ -198,7 +197,7 @@ class PostgresConnections:
         self._idle: list[TimedConnection] = []
         self._lock = threading.Lock()
         self._away: StoreError | None = None
-        """Why nobody got a connection, after somebody has waited for one as long as anybody does."""
+        """The error of a server that is away, after somebody has waited for a connection as long as anybody does."""
         self._probing = threading.Lock()
         self.is_closed = False
 
@@ -228,10 +227,10 @@ class PostgresConnections:
 
     def _connect(self, within_s: float, in_pipeline: bool) -> TimedConnection:
         def make() -> TimedConnection:
-            made = connect(self._address)
+            fresh = connect(self._address)
             if in_pipeline:
-                made.enter_pipeline()
-            return made
+                fresh.enter_pipeline()
+            return fresh
 
         try:
             connection = patiently(make, self._address, within_s=within_s)
@@ -242,25 +241,27 @@ class PostgresConnections:
         return connection
 
     def _pop_idle(self, in_pipeline: bool) -> TimedConnection | None:
-        """The last that was used, of those that are as they are wanted if there are any."""
+        """The connection that was used last, if possible one that is (or is not) in its pipeline as wanted."""
         with self._lock:
-            fitting = [number for number, one in enumerate(self._idle) if one.is_in_pipeline == in_pipeline]
+            fitting = [
+                number for number, connection in enumerate(self._idle) if connection.is_in_pipeline == in_pipeline
+            ]
             return self._idle.pop(fitting[-1] if fitting else -1) if self._idle else None
 
     def give_back(self, connection: TimedConnection) -> None:
-        """One that is in the middle of something is thrown away: the server then rolls that back."""
+        """Take a connection back. One that is in the middle of something is thrown away: the server rolls back."""
         if connection.made_in != os.getpid():
             _left_to_parents.append(connection)
             return
         at_rest = not connection.closed and (connection.is_ending or _is_idle(connection))
         with self._lock:
-            if at_rest and not self.is_closed and len(self._idle) < _KEPT_IDLE:
+            if at_rest and not self.is_closed and len(self._idle) < 8:
                 self._idle.append(connection)
                 return
         connection.close()
 
     def drop_idle(self) -> None:
-        """After a loss: those that were at rest meanwhile are most likely lost, too."""
+        """Drop idle connections after a loss: they are most likely lost, too."""
         with self._lock:
             idle, self._idle = self._idle, []
         for connection in idle:
@@ -288,7 +289,7 @@ def _is_idle(connection: TimedConnection) -> bool:
 
 
 def _is_quiet(connection: TimedConnection) -> bool:
-    """Whether nothing came while it was at rest: a server that ends says so, and one that ended has hung up."""
+    """True if nothing came while it was at rest: a server that ends says so, and one that ended has hung up."""
     if connection.is_ending:
         with suppress(psycopg.Error):
             connection.hear_end()
@@ -301,7 +302,7 @@ def _is_quiet(connection: TimedConnection) -> bool:
 
 
 def _bring(connection: TimedConnection, in_pipeline: bool) -> bool:
-    """Brought into its pipeline or out of it; False when that fails."""
+    """Bring a connection into its pipeline or out of it; False if that fails."""
     try:
         if in_pipeline:
             connection.enter_pipeline()

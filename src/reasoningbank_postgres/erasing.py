@@ -11,7 +11,7 @@ from reasoningbank_postgres.connections import TimedConnection
 
 
 def drop_dead_rows(connection: TimedConnection, tables: Iterable[str]) -> None:
-    """As far as nobody reads what was there before; the server's own vacuum does the rest."""
+    """Have the server drop dead rows, as far as nobody reads what was there before; its own vacuum does the rest."""
     for table in sorted(tables):
         with suppress(psycopg.Error):
             connection.execute(f"VACUUM (SKIP_LOCKED, INDEX_CLEANUP ON, TRUNCATE OFF) {table}")

@@ -1,6 +1,6 @@
 """Translates errors of PostgreSQL and psycopg into the project's own.
 
-Knows which of them mean that the server or the way to it failed and the same may work in a moment, and what helps with
+Says which of them mean that the server or the way to it failed and the same may work in a moment, and what helps with
 the others. What a library said is told without any password that it may have repeated.
 """
 
@@ -32,23 +32,22 @@ TRANSIENT = (
     errors.IdleInTransactionSessionTimeout,
 )
 """The transaction is rolled back, and the same may work in a moment."""
-_FOREIGN_ROW = "row-level security"
 
 
 def is_lost(error: BaseException | None) -> bool:
-    """Whether the connection is gone, so that nobody told what became of the last statement."""
+    """True if the connection is gone, so that nobody told what became of the last statement."""
     if isinstance(error, (errors.AdminShutdown, errors.CrashShutdown, errors.IdleInTransactionSessionTimeout)):
         return True
     return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) and error.sqlstate is None
 
 
 def is_of_a_unit(error: BaseException | None) -> bool:
-    """Whether one change did something wrong, and its neighbours did not."""
+    """True if the error belongs to one unit of a group commit and the others can be retried."""
     return isinstance(error, _OF_A_UNIT) or _is_foreign_row(error)
 
 
 def _is_foreign_row(error: BaseException | None) -> bool:
-    return isinstance(error, errors.InsufficientPrivilege) and _FOREIGN_ROW in str(error)
+    return isinstance(error, errors.InsufficientPrivilege) and "row-level security" in str(error)
 
 
 def translate(  # noqa: C901, PLR0911, PLR0912 - one case for each kind of fault
@@ -102,7 +101,7 @@ def translate(  # noqa: C901, PLR0911, PLR0912 - one case for each kind of fault
 
 
 def _unreachable(error: Exception, address: PostgresAddress) -> StoreError:
-    said, place = _words(error, address), address.shown
+    message, place = _words(error, address), address.shown
     remedies = {
         "password": "Check the password: in the URL (with % for odd characters), in PGPASSWORD or in ~/.pgpass.",
         "does not exist": "Create it (createuser, createdb), or name another in the URL.",
@@ -111,13 +110,13 @@ def _unreachable(error: Exception, address: PostgresAddress) -> StoreError:
         "timeout": "Check the host, the port and the network.",
     }
     remedy = next(
-        (help_ for word, help_ in remedies.items() if word in said), "Check that the server runs and answers."
+        (help_ for word, help_ in remedies.items() if word in message), "Check that the server runs and answers."
     )
-    return BankUnavailable(f"{place} cannot be reached ({said}). {remedy}")
+    return BankUnavailable(f"{place} cannot be reached ({message}). {remedy}")
 
 
 def _words(error: Exception, address: PostgresAddress) -> str:
     """The first line, without any key or text of a record."""
     lines = [line for line in str(error).strip().splitlines() if line.strip()]
-    chosen = next((line for line in lines if "FATAL" in line), lines[0] if lines else type(error).__name__)
-    return address.without_secrets(chosen.strip().rstrip("."))
+    headline = next((line for line in lines if "FATAL" in line), lines[0] if lines else type(error).__name__)
+    return address.without_secrets(headline.strip().rstrip("."))

@@ -18,16 +18,16 @@ from reasoningbank_postgres.address import PostgresAddress
 from reasoningbank_postgres.connections import connect
 
 _LOOK_S = 0.5
-"""How soon it is seen that nobody wants to be woken any more."""
+"""Seconds until it is seen that nobody wants to be woken any more."""
 ASK_EVERY_S = 15.0
-"""A connection on which nothing came for so long is asked whether it still is one."""
+"""Seconds of silence after which a connection is asked if it still is one."""
 ANSWERS_WITHIN_S = 5.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 Wake = Callable[[], object]
 
 
 def channel_of(address: PostgresAddress) -> str:
-    """Where a commit says that the feed has grown."""
+    """Name of the channel where a commit says that the feed has grown."""
     return f"reasoningbank_{address.schema}"
 
 

@@ -57,12 +57,12 @@ _BANK = """CREATE TABLE IF NOT EXISTS bank (
 
 def shape_of_tables() -> str:
     """A digest of all that the tables are made by: a change of it is a new version."""
-    said = "\n".join(statement for table in TABLES for statement in create_table(table))
-    return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
+    statements = "\n".join(statement for table in TABLES for statement in create_table(table))
+    return hashlib.blake2b(statements.encode(), digest_size=8).hexdigest()
 
 
 def version_of(connection: TimedConnection) -> int:
-    """0: there is no bank in this schema."""
+    """Version of the tables; 0 if there is no bank in this schema."""
     there = connection.execute("SELECT to_regclass(quote_ident(current_schema()) || '.bank')").fetchone()
     if there is None or there[0] is None:
         return 0
@@ -71,7 +71,7 @@ def version_of(connection: TimedConnection) -> int:
 
 
 def migrate(connection: TimedConnection, version: int) -> None:
-    """Within a transaction that holds the lock: from a version to this one."""
+    """Bring tables from a version to this one, within a transaction that holds the lock."""
     connection.execute(_BANK)
     for step in VERSIONS[version:]:
         for statement in step.before:

@@ -22,11 +22,11 @@ WRITING, LOGGING, MIGRATING, TURNS = 0x52424E4B, 0x52424E4C, 0x52424E4D, 0x52424
 """Kinds of advisory locks; the second number of each says which bank."""
 
 LOCK = "SELECT pg_advisory_xact_lock(%s::int, %s::int)"
-"""Until the transaction is over."""
+"""Takes a lock until the transaction is over."""
 
 
 def lock_number(schema: str) -> int:
-    """Which bank of a database a lock is about, or what of it. Two that share one only wait for each other."""
+    """Number of the lock of a bank in a database, or of a part of it. Two that share one wait for each other."""
     return zlib.crc32(schema.encode()) - 2**31
 
 
@@ -37,9 +37,9 @@ class ServerFacts(NamedTuple):
     version: str
     is_replica: bool
     sees_everything: bool
-    """The role is past row-level security, as a superuser is."""
+    """True if the role is past row-level security, as a superuser is."""
     bank: str
-    """Which bank it is, of which server and database; replicas are the same. "" while there is no schema."""
+    """Identity of the bank, of server, database and schema; replicas have the same. "" while there is no schema."""
 
 
 def check_server(connection: TimedConnection, address: PostgresAddress) -> ServerFacts:
@@ -67,7 +67,7 @@ def check_server(connection: TimedConnection, address: PostgresAddress) -> Serve
 
 
 def open_tables(connection: TimedConnection, address: PostgresAddress, *, create: bool, read_only: bool) -> ServerFacts:
-    """The tables as this version knows them; several processes may do this at once."""
+    """Make the tables, or bring them up to this version; several processes may do this at once."""
     facts = check_server(connection, address)
     if facts.is_replica and not read_only:
         raise BankReadOnly(
@@ -88,7 +88,9 @@ def open_tables(connection: TimedConnection, address: PostgresAddress, *, create
         # Nobody writes meanwhile: what an older server writes comes before, or is refused.
         for kind in (MIGRATING, WRITING):
             connection.execute(LOCK, (kind, lock_number(address.schema)))
-        _make_schema(connection, address)
+        there = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (address.schema,)).fetchone()
+        if there is None:
+            connection.execute(f'CREATE SCHEMA "{address.schema}"')
         version = _check_version(connection, address)
         if version < SCHEMA_VERSION:
             if version == 0:
@@ -124,12 +126,6 @@ def _check_version(connection: TimedConnection, address: PostgresAddress) -> int
             "reasoningbank here."
         )
     return version
-
-
-def _make_schema(connection: TimedConnection, address: PostgresAddress) -> None:
-    there = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (address.schema,)).fetchone()
-    if there is None:
-        connection.execute(f'CREATE SCHEMA "{address.schema}"')
 
 
 def _check_free(connection: TimedConnection, address: PostgresAddress) -> None:

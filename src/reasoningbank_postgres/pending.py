@@ -16,14 +16,14 @@ _SIZES = (64, 32, 16, 8, 4, 2, 1)
 
 
 class PendingRows:
-    """Rows that wait, by table and by what becomes of one whose key is taken."""
+    """Rows not yet written, by table and conflict rule (`ON CONFLICT`)."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[Table, IfTaken], list[Sequence[Any]]] = {}
         self.tenants: set[str | None] = set()
-        """Whose the rows are; None: anybody's."""
+        """Tenants whose rows these are; None: anybody's."""
         self.has_changes = False
-        """Something was written to the feed."""
+        """True once something was written to the feed."""
 
     @property
     def is_empty(self) -> bool:
@@ -35,18 +35,18 @@ class PendingRows:
             self.tenants.add(tenant)
 
     def take(self, ahead: PendingRows) -> None:
-        """Rows that were gathered before there was a transaction; they are gone from there."""
+        """Take over rows that were gathered before there was a transaction; they are gone from there."""
         for key, rows in ahead._rows.items():
             self._rows.setdefault(key, []).extend(rows)
         self.tenants |= ahead.tenants
         ahead._rows, ahead.tenants = {}, set()
 
     def write(self, cursor: psycopg.Cursor[Any]) -> None:
-        """In the order in which the tables were first added to; what names rows by their numbers comes last."""
+        """Write all rows, in the order in which the tables came; what names rows by their numbers comes last."""
         rows, self._rows, self.tenants = self._rows, {}, set()
-        for (table, if_taken), several in sorted(rows.items(), key=lambda item: bool(item[0][0].by_number_of)):
+        for (table, if_taken), batch in sorted(rows.items(), key=lambda item: bool(item[0][0].by_number_of)):
             self.has_changes |= table is FEED
-            _write_rows(cursor, table, several, if_taken)
+            _write_rows(cursor, table, batch, if_taken)
 
 
 def _write_rows(cursor: psycopg.Cursor[Any], table: Table, rows: Sequence[Sequence[Any]], if_taken: IfTaken) -> None:

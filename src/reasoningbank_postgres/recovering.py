@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from reasoningbank.ports import Edits
     from reasoningbank.store.engine import Engine
 
-_MOST_NAMED = 3
 _SCHEMA = "SELECT 1 FROM pg_namespace WHERE nspname = %s"
 
 
@@ -48,20 +47,20 @@ def recover(
         if not re.fullmatch(rf"{_stem(address)}_replaced_\w+", str(backup)) or not _holds_bank(kept_before):
             raise BankUnavailable(f"There is no backup at {backup}, and no bank that was kept under this name.")
         return _recover_kept(location, kept_before, settings, kept_as, before, dry_run=dry_run)
-    staged = location_in_schema(location, f"{_stem(address)}_staged")
+    staging = location_in_schema(location, f"{_stem(address)}_staged")
     with closing(SqliteStore(backup, create=False, read_only=True)) as source:
         _check_whole(source, backup)
         after = contents_of(source.engine)
         if dry_run:
             return Recovered(bank=location, before=before, trouble=trouble, after=after, kept=None)
-        drop_bank(staged)
-        with OnError(lambda _: drop_bank(staged)):
-            with closing(PostgresStore(staged)) as made, source.engine.read(None) as rows:
-                copy_rows(rows, made.engine, progress)
-                _rewrite(made.engine, settings)
-                _check_whole(made, backup)
-            kept = _exchange(address, parse_address(staged).schema, kept_as)
-    return Recovered(bank=location, before=before, trouble=trouble, after=after, kept=kept)
+        drop_bank(staging)
+        with OnError(lambda _: drop_bank(staging)):
+            with closing(PostgresStore(staging)) as target, source.engine.read(None) as rows:
+                copy_rows(rows, target.engine, progress)
+                _rewrite(target.engine, settings)
+                _check_whole(target, backup)
+            old_name = _exchange(address, parse_address(staging).schema, kept_as)
+    return Recovered(bank=location, before=before, trouble=trouble, after=after, kept=old_name)
 
 
 def _holds_bank(location: Location) -> bool:
@@ -75,16 +74,16 @@ def _holds_bank(location: Location) -> bool:
 
 
 def _recover_kept(
-    location: Location, kept: Location, settings: Edits, kept_as: str, before: Contents | None, *, dry_run: bool
+    location: Location, old_bank: Location, settings: Edits, kept_as: str, before: Contents | None, *, dry_run: bool
 ) -> Recovered:
     """Undo a recovery: what was kept aside takes its old name again."""
-    with closing(PostgresStore(kept)) as store:
+    with closing(PostgresStore(old_bank)) as store:
         after = contents_of(store.engine)
         if not dry_run:
             _rewrite(store.engine, settings)
     address = parse_address(location)
-    replaced = None if dry_run else _exchange(address, parse_address(kept).schema, kept_as)
-    return Recovered(bank=location, before=before, trouble="", after=after, kept=replaced)
+    old_name = None if dry_run else _exchange(address, parse_address(old_bank).schema, kept_as)
+    return Recovered(bank=location, before=before, trouble="", after=after, kept=old_name)
 
 
 def contents_of(engine: Engine) -> Contents:
@@ -107,10 +106,10 @@ def _present(location: Location) -> tuple[Contents | None, str]:
 
 
 def _check_whole(store: RecordStore, backup: Path) -> None:
-    found = store.verify()
-    if found:
-        named = "; ".join(" ".join(filter(None, (one.kind, one.id, one.problem))) for one in found[:_MOST_NAMED])
-        raise BankDamaged(f"The backup {backup} is damaged in {len(found):,} places ({named}). Use another one.")
+    damages = store.verify()
+    if damages:
+        examples = "; ".join(" ".join(filter(None, (damage.kind, damage.id, damage.problem))) for damage in damages[:3])
+        raise BankDamaged(f"The backup {backup} is damaged in {len(damages):,} places ({examples}). Use another one.")
 
 
 def _rewrite(engine: Engine, settings: Edits) -> None:
@@ -120,7 +119,7 @@ def _rewrite(engine: Engine, settings: Edits) -> None:
             engine.write(None, lambda rows, row=row: rows.put(SETTINGS, [row], IfTaken.REPLACE))  # type: ignore[misc]
 
 
-def _exchange(address: PostgresAddress, staged: str, kept_as: str) -> str | None:
+def _exchange(address: PostgresAddress, staging: str, kept_as: str) -> str | None:
     """Give the staged schema the bank's name; what was there is kept under another."""
 
     def exchange() -> str | None:
@@ -129,16 +128,16 @@ def _exchange(address: PostgresAddress, staged: str, kept_as: str) -> str | None
                 connection.execute("BEGIN")
                 connection.execute(LOCK, (WRITING, lock_number(address.schema)))
                 there = connection.execute(_SCHEMA, (address.schema,)).fetchone()
-                kept = (
+                old_name = (
                     _free_name(connection, f"{_stem(address)}_{kept_as.replace('-', '_').lower()}") if there else None
                 )
-                if kept is not None:
-                    connection.execute(f'ALTER SCHEMA "{address.schema}" RENAME TO "{kept}"')
-                connection.execute(f'ALTER SCHEMA "{staged}" RENAME TO "{address.schema}"')
+                if old_name is not None:
+                    connection.execute(f'ALTER SCHEMA "{address.schema}" RENAME TO "{old_name}"')
+                connection.execute(f'ALTER SCHEMA "{staging}" RENAME TO "{address.schema}"')
                 connection.execute("COMMIT")
             finally:
                 roll_back(connection)
-        return kept
+        return old_name
 
     try:
         return exchange()
@@ -147,14 +146,16 @@ def _exchange(address: PostgresAddress, staged: str, kept_as: str) -> str | None
 
 
 def _stem(address: PostgresAddress) -> str:
-    """Short enough for a moment behind it: a name of PostgreSQL ends after 63 characters."""
+    """Prefix of the names of schemas beside the bank's, short enough for a moment behind it: a name of PostgreSQL
+    ends after 63 characters.
+    """
     return address.schema[:34]
 
 
-def _free_name(connection: TimedConnection, wanted: str) -> str:
-    name, number = wanted, 2
+def _free_name(connection: TimedConnection, base: str) -> str:
+    name, number = base, 2
     while connection.execute(_SCHEMA, (name,)).fetchone() is not None:
-        name, number = f"{wanted}_{number}", number + 1
+        name, number = f"{base}_{number}", number + 1
     return name
 
 

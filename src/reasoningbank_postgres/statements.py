@@ -7,7 +7,7 @@ an index of some rows is seen to cover a question; everything else is bound.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ class _Question(NamedTuple):
     """All that the text of a selection depends on."""
 
     selection: Selection
-    """Without any value that is bound."""
+    """The selection without any value that is bound."""
     shapes: tuple[_Shape, ...]
     is_scoped: bool
     goes_on: bool
@@ -71,7 +71,7 @@ def select(selection: Selection, tenant: str | None) -> Query:
 def _text_of(question: _Question) -> str:
     selection, shapes = question.selection, list(question.shapes)
     table, joins = selection.table, selection.joins
-    named = [_column_text(column, selection) for column in selection.columns]
+    names = [_column_text(column, selection) for column in selection.columns]
     source = table.name
     if selection.latest:
         source = _latest_rows(selection, shapes, is_scoped=question.is_scoped)
@@ -81,20 +81,20 @@ def _text_of(question: _Question) -> str:
         same = [f"{join.table.name}.{theirs} = {_column_text(ours, selection)}" for ours, theirs in join.on]
         source += f" JOIN {join.table.name} ON {' AND '.join(same)}"
     if question.is_scoped:
-        scoped = (*(() if selection.latest else (table,)), *(join.table for join in joins))
-        conditions += [f"{one.name}.tenant = %s" for one in scoped if one.has_tenant]
+        tables = (*(() if selection.latest else (table,)), *(join.table for join in joins))
+        conditions += [f"{each.name}.tenant = %s" for each in tables if each.has_tenant]
     if selection.without is not None:
         conditions.append(_none_in(selection.without, table))
     order = [_column_text(column, selection) for column in selection.order]
     if question.goes_on:
         beyond = "<" if selection.descending else ">"
         conditions.append(f"({', '.join(order)}) {beyond} ({', '.join(['%s'] * len(order))})")
-    text = f"SELECT {', '.join(named)} FROM {source}"
+    text = f"SELECT {', '.join(names)} FROM {source}"
     if conditions:
         text += f" WHERE {' AND '.join(conditions)}"
-    columns = zip(named, selection.columns, strict=True)
+    columns = zip(names, selection.columns, strict=True)
     plain = [name for name, column in columns if column != "count" and ":" not in column]
-    if 0 < len(plain) < len(named):
+    if 0 < len(plain) < len(names):
         text += f" GROUP BY {', '.join(plain)}"
     if order:
         text += f" ORDER BY {', '.join(f'{name} DESC' if selection.descending else name for name in order)}"
@@ -102,10 +102,10 @@ def _text_of(question: _Question) -> str:
 
 
 def _latest_rows(selection: Selection, shapes: Sequence[_Shape], *, is_scoped: bool) -> str:
-    """Of each value that is asked for, the tenant's rows with the greatest last key, or the newest by a column."""
+    """The tenant's rows with the greatest last key, or the newest by a column, for each value that is asked for."""
     table, by, column = selection.table, selection.latest_by, shapes[0].column
     fits = "".join(f" AND {condition_text(shape, table, f'every.{shape.column}')}" for shape in shapes[1:])
-    order = ", ".join(f"every.{one} DESC" for one in ((by, table.number) if by else (table.key[-1],)))
+    order = ", ".join(f"every.{key} DESC" for key in ((by, table.number) if by else (table.key[-1],)))
     own = " AND every.tenant = %s" if is_scoped and table.has_tenant else ""
     return (
         f"unnest(%s::{type_of(table, column)}[]) AS asked (value) CROSS JOIN LATERAL (SELECT * FROM {table.name} "
@@ -137,16 +137,21 @@ def _column_text(column: str, selection: Selection) -> str:
 
 
 def _bind(condition: Condition, values: list[Any]) -> _Shape:
-    """What is fixed of a condition; what is not goes to the values."""
+    """The fixed part of a condition; what varies goes to `values`."""
     column, test, value = condition
     if value is None:
         return _Shape(column, test, "NULL")
     if isinstance(value, (bool, StrEnum)):
         return _Shape(column, test, literal(value))
     if test in ("in", "not in"):
-        if value and all(isinstance(one, StrEnum) for one in value):
+        if value and all(isinstance(item, StrEnum) for item in value):
             return _Shape(column, test, f"({', '.join(map(literal, sorted(value)))})")
-        values.append(_list_text(value) if all(isinstance(one, str) for one in value) else list(value))
+        if all(isinstance(item, str) for item in value):
+            # A list as the server reads it: psycopg takes ten times as long to write thousands of ids.
+            words = (word.replace("\\", "\\\\").replace('"', '\\"') for word in value)
+            values.append("{" + ",".join(f'"{word}"' for word in words) + "}")
+        else:
+            values.append(list(value))
     elif test == "starts":
         values += (value, f"{value}{_GREATEST}")
     elif test == "ends":
@@ -157,12 +162,6 @@ def _bind(condition: Condition, values: list[Any]) -> _Shape:
     else:
         values.append(value)
     return _Shape(column, test)
-
-
-def _list_text(words: Iterable[str]) -> str:
-    """A list as the server reads it: psycopg takes ten times as long to write thousands of ids."""
-    escaped = (word.replace("\\", "\\\\").replace('"', '\\"') for word in words)
-    return "{" + ",".join(f'"{word}"' for word in escaped) + "}"
 
 
 def spelt_out(condition: Condition) -> _Shape:
@@ -179,15 +178,15 @@ def literal(value: Any) -> str:
 
 def condition_text(shape: _Shape, table: Table, name: str) -> str:
     _, test, spelt = shape
-    said = "%s" if spelt is None else spelt
+    operand = "%s" if spelt is None else spelt
     kind = type_of(table, shape.column)
     if spelt == "NULL":
         return f"{name} IS {'NOT ' if test == 'not' else ''}NULL"
     if test in ("in", "not in") and spelt is not None:
         return f"{name} {test.upper()} {spelt}"
     return {
-        "is": f"{name} = {said}",
-        "not": f"{name} <> {said}",
+        "is": f"{name} = {operand}",
+        "not": f"{name} <> {operand}",
         "in": f"{name} = ANY(%s::{kind}[])",
         "not in": f"{name} <> ALL(%s::{kind}[])",
         "has": f"(strpos({name}, %s) > 0 OR strpos({name}, %s) > 0)",
@@ -195,40 +194,40 @@ def condition_text(shape: _Shape, table: Table, name: str) -> str:
         # The greatest character ends the range of what begins so.
         "starts": f"({name} >= %s AND {name} < %s)",
         "ends": f"right({name}, %s::int) = %s",
-    }.get(test) or f"{name} {test} {said}"
+    }.get(test) or f"{name} {test} {operand}"
 
 
 # ---------------------------------------------------------------- changing
 
 
 def update(table: Table, columns: Sequence[str], conditions: Sequence[Condition], tenant: str | None) -> Query:
-    bound: list[Any] = []
-    shapes = tuple([_bind(condition, bound) for condition in conditions])
+    parameters: list[Any] = []
+    shapes = tuple([_bind(condition, parameters) for condition in conditions])
     is_scoped = tenant is not None and table.has_tenant
-    return _change_text(table, tuple(columns), shapes, is_scoped), [*bound, tenant] if is_scoped else bound
+    return _change_text(table, tuple(columns), shapes, is_scoped), [*parameters, tenant] if is_scoped else parameters
 
 
 @lru_cache(maxsize=512)
 def _change_text(table: Table, columns: tuple[str, ...], shapes: tuple[_Shape, ...], is_scoped: bool) -> str:
-    """An update of these columns; without any, a deletion."""
-    chosen = [condition_text(shape, table, shape.column) for shape in shapes]
-    chosen += ["tenant = %s"] if is_scoped else []
-    where = f" WHERE {' AND '.join(chosen)}" if chosen else ""
+    """Text of an update of these columns; without any, of a deletion."""
+    conditions = [condition_text(shape, table, shape.column) for shape in shapes]
+    conditions += ["tenant = %s"] if is_scoped else []
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     if columns:
         return f"UPDATE {table.name} SET {', '.join(f'{column} = %s' for column in columns)}{where}"
     return f"DELETE FROM {table.name}{where}"
 
 
 @lru_cache(maxsize=1024)
-def insert(table: Table, if_taken: IfTaken, rows: int) -> str:
-    """Of so many rows."""
-    values = ", ".join([f"({', '.join(['%s'] * len(table.written))})"] * rows)
+def insert(table: Table, if_taken: IfTaken, count: int) -> str:
+    """INSERT statement for `count` rows."""
+    values = ", ".join([f"({', '.join(['%s'] * len(table.written))})"] * count)
     return f"INSERT INTO {table.name} ({', '.join(table.written)}) VALUES {values}{_if_taken(table, if_taken)}"
 
 
 @lru_cache(maxsize=8)
 def insert_numbered(table: Table) -> str:
-    """Rows whose numbers follow the last one, for whoever writes has the bank to itself: one list for each column."""
+    """INSERT of rows numbered behind the last one, for a lone writer of the bank: one list for each column."""
     columns = ", ".join(table.written)
     return (
         f"INSERT INTO {table.name} ({table.number}, {columns}) SELECT last + given.place, {columns} "
@@ -240,21 +239,23 @@ def _if_taken(table: Table, if_taken: IfTaken) -> str:
     if if_taken is IfTaken.REFUSE:
         return ""
     key = ", ".join(table.key)
-    changed = ", ".join(f"{column} = excluded.{column}" for column in table.written if column not in table.key)
-    return f" ON CONFLICT ({key}) DO " + (f"UPDATE SET {changed}" if if_taken is IfTaken.REPLACE else "NOTHING")
+    updates = ", ".join(f"{column} = excluded.{column}" for column in table.written if column not in table.key)
+    return f" ON CONFLICT ({key}) DO " + (f"UPDATE SET {updates}" if if_taken is IfTaken.REPLACE else "NOTHING")
 
 
 @lru_cache(maxsize=8)
 def insert_by_number(table: Table) -> str:
-    """Rows that name the row of another table by its key and keep its number: one list for each column."""
+    """INSERT of rows that name the row of another table by its key and keep its number: one list for each column."""
     ((by, other),) = table.by_number_of.items()
-    taken = ", ".join(f"{other.name}.{other.number}" if column == by else f"given.{column}" for column in table.written)
+    values = ", ".join(
+        f"{other.name}.{other.number}" if column == by else f"given.{column}" for column in table.written
+    )
     return (
-        f"INSERT INTO {table.name} ({', '.join(table.written)}) SELECT DISTINCT {taken} "
+        f"INSERT INTO {table.name} ({', '.join(table.written)}) SELECT DISTINCT {values} "
         f"FROM unnest({_lists(table, {by: 'text'})}) AS given ({', '.join(table.written)}) "
         f"JOIN {other.name} ON {other.name}.{other.key[0]} = given.{by} ON CONFLICT DO NOTHING"
     )
 
 
-def _lists(table: Table, others: Mapping[str, str]) -> str:
-    return ", ".join(f"%s::{others.get(column) or type_of(table, column)}[]" for column in table.written)
+def _lists(table: Table, types: Mapping[str, str]) -> str:
+    return ", ".join(f"%s::{types.get(column) or type_of(table, column)}[]" for column in table.written)

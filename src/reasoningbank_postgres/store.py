@@ -1,8 +1,8 @@
 """A bank in a schema of PostgreSQL, shared by any number of threads, processes and machines.
 
-Knows what is read in which transaction. It does not know how connections are kept (`postgres.connections`), how changes
-are committed (`postgres.committing`) and for whom (`store.group_commit`), what a statement says (`postgres.statements`)
-or what a record means (`store.records`).
+Here stands what is read in which transaction. Connections are kept by `postgres.connections`, changes are committed by
+`postgres.committing` and for whom by `store.group_commit`, statements come from `postgres.statements`, and what a
+record means stands in `store.records`.
 """
 
 from __future__ import annotations
@@ -113,11 +113,11 @@ class PostgresEngine:
             yield PostgresTransaction(session, tenant)
 
     def _begin_reading(self, stack: ExitStack) -> OpenTransaction:
-        """With the first question, and for as long as the stack lasts."""
-        begun = self._begin(stack)
-        begun.blind.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        stack.push(partial(_end_reading, begun))
-        return begun
+        """Begin a reading transaction with the first question, for as long as the stack lasts."""
+        transaction = self._begin(stack)
+        transaction.blind.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        stack.push(partial(_end_reading, transaction))
+        return transaction
 
     def _begin(self, stack: ExitStack) -> OpenTransaction:
         """A connection in its pipeline, given back without a transaction."""
@@ -134,14 +134,14 @@ class PostgresEngine:
 
         def ask() -> list[list[Row]]:
             with ExitStack() as stack:
-                begun = self._begin(stack)
-                session = RowSession(self._address, lambda: begun)
+                transaction = self._begin(stack)
+                session = RowSession(self._address, lambda: transaction)
                 if is_shared:
                     session.note_scope(None)
                 # What is sent together is one transaction, without a word about it.
-                asked = [session.execute(query, None) for query in queries]
-                begun.connection.send_end()
-                return [cursor.fetchall() for cursor in asked]
+                cursors = [session.execute(query, None) for query in queries]
+                transaction.connection.send_end()
+                return [cursor.fetchall() for cursor in cursors]
 
         with self._faults_named():
             return patiently(ask, self._address)
@@ -151,8 +151,8 @@ class PostgresEngine:
 
     @contextmanager
     def turn(self, name: str, wait_s: float) -> Iterator[bool]:
-        with self._faults_named(), self._turns.take(name, wait_s) as granted:
-            yield granted
+        with self._faults_named(), self._turns.take(name, wait_s) as has_lock:
+            yield has_lock
 
     def renew_turn(self, name: str) -> bool:
         with self._faults_named():
@@ -177,19 +177,19 @@ class PostgresEngine:
         if self._read_only:
             return
         with self._faults_named(), ExitStack() as stack:
-            begun = self._begin(stack)
-            session = RowSession(self._address, lambda: begun)
-            begun.blind.execute("BEGIN")
-            begun.blind.execute(_LOG_TERMS)
+            transaction = self._begin(stack)
+            session = RowSession(self._address, lambda: transaction)
+            transaction.blind.execute("BEGIN")
+            transaction.blind.execute(_LOG_TERMS)
             # Apart from the writers: what is logged waits for none of them.
-            begun.blind.execute(f"{LOCK}, {SCOPE}", (LOGGING, lock_number(self._address.schema), *scope_of(None)))
+            transaction.blind.execute(f"{LOCK}, {SCOPE}", (LOGGING, lock_number(self._address.schema), *scope_of(None)))
             session.note_scope(None)
             rows = PostgresTransaction(session, None)
             if not list(rows.scan(WHY_CLOSED)):
                 change(rows)
                 session.write_pending()
-            begun.blind.execute("COMMIT")
-            begun.connection.enter_pipeline().sync()
+            transaction.blind.execute("COMMIT")
+            transaction.connection.enter_pipeline().sync()
 
     # ------------------------------------------------------------ keeping
 
@@ -214,12 +214,14 @@ def _roll_back_on_error(connection: TimedConnection, _: object, error: BaseExcep
         roll_back(connection)
 
 
-def _end_reading(begun: OpenTransaction, _: object, error: BaseException | None, __: object) -> None:
-    """Without waiting for the answer, which says nothing new: the next who takes the connection hears it."""
+def _end_reading(transaction: OpenTransaction, _: object, error: BaseException | None, __: object) -> None:
+    """End a reading transaction without waiting for the answer, which says nothing new: the next who takes the
+    connection hears it.
+    """
     if error is None:
-        begun.blind.execute("COMMIT")
-        begun.connection.send_end()
-        begun.connection.is_ending = True
+        transaction.blind.execute("COMMIT")
+        transaction.connection.send_end()
+        transaction.connection.is_ending = True
 
 
 class PostgresStore(RecordStore):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SCOPE = f"set_config('{TENANT}', %s, true), set_config('{EVERY_TENANT}', %s, true)"
-"""Whose rows are to be seen, until the transaction is over."""
+"""Sets whose rows are to be seen, until the transaction is over."""
 _NOBODY = object()
 
 
@@ -44,7 +44,8 @@ class OpenTransaction(NamedTuple):
 
 
 class RowSession:
-    """What all units of one transaction share: the connection, the rows that wait, and what the server was told.
+    """State that all units of one transaction share: the connection, the rows that wait, and what the server was
+    told.
 
     With a pipeline, statements go out without waiting for the answers before. `at_once` is for a unit on its own: each
     of its statements may fail without taking the others along. `begin` gives the connection when the first statement
@@ -79,7 +80,7 @@ class RowSession:
             self._told = tenant
 
     def note_scope(self, tenant: str | None) -> None:
-        """It was told with another statement."""
+        """Note that the server was told whose rows are meant, with another statement."""
         self._told = tenant
 
     def write_pending(self) -> None:
@@ -94,26 +95,26 @@ class RowSession:
         return self.open.connection.execute(*query)
 
     def change(self, query: statements.Query) -> int:
-        """How many rows a statement has changed."""
+        """Number of rows that a statement has changed."""
         cursor = self.open.connection.execute(*query)
         if self.open.pipeline is not None:
             self.open.pipeline.sync()
         return cursor.rowcount
 
     def try_out(self, act: Callable[[], T]) -> T:
-        """A statement that may fail on its own, what the unit did before stays; where all share one, it may not."""
+        """Run a statement that may fail alone, unless units share a transaction; what the unit did before stays."""
         if not self.at_once:
             return act()
         blind = self.open.blind
         blind.execute("SAVEPOINT one_statement")
         try:
-            done = act()
+            result = act()
         except (psycopg.Error, UnicodeError):
             if not self.open.connection.closed:
                 blind.execute("ROLLBACK TO SAVEPOINT one_statement")
             raise
         blind.execute("RELEASE SAVEPOINT one_statement")
-        return done
+        return result
 
 
 class PostgresTransaction:
@@ -130,8 +131,8 @@ class PostgresTransaction:
 
     def scan_each(self, selections: Sequence[Selection]) -> list[list[Row]]:
         queries = [statements.select(selection, self.tenant) for selection in selections]
-        asked = [self._session.execute(query, self.tenant) for query in queries]
-        return [cursor.fetchall() for cursor in asked]
+        cursors = [self._session.execute(query, self.tenant) for query in queries]
+        return [cursor.fetchall() for cursor in cursors]
 
     def put(self, table: Table, rows: Sequence[Row], if_taken: IfTaken = IfTaken.REFUSE) -> None:
         session = self._session
@@ -143,8 +144,8 @@ class PostgresTransaction:
             self._name_faults(session.write_pending)
 
     def update(self, table: Table, where: Sequence[Condition], columns: Sequence[str], values: Row) -> int:
-        sql, wanted = statements.update(table, columns, where, self.tenant)
-        return self._change(table, (sql, [*values, *wanted]))
+        sql, parameters = statements.update(table, columns, where, self.tenant)
+        return self._change(table, (sql, [*values, *parameters]))
 
     def delete(self, table: Table, where: Sequence[Condition]) -> int:
         return self._change(table, statements.update(table, (), where, self.tenant))
@@ -154,13 +155,13 @@ class PostgresTransaction:
         # Written outside: a row that waited and fails now is not this change's fault.
         session.write_pending()
         session.tell_scope(self.tenant)
-        changed = self._name_faults(lambda: session.change(query))
-        if changed:
+        count = self._name_faults(lambda: session.change(query))
+        if count:
             session.touched.add(table.name)
-        return changed
+        return count
 
     def _name_faults(self, act: Callable[[], T]) -> T:
-        """Name at once what a unit may catch and go on."""
+        """Translate errors at once that a unit may catch and go on."""
         try:
             return self._session.try_out(act)
         except (psycopg.Error, UnicodeError) as error:

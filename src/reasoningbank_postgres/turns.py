@@ -19,7 +19,6 @@ from reasoningbank_postgres.opening import TURNS, lock_number
 
 _TAKE, _GIVE = "SELECT pg_try_advisory_lock(%s::int, %s::int)", "SELECT pg_advisory_unlock(%s::int, %s::int)"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.002, 0.1
-_RENEW_WAIT_S = 1.0
 Lock = tuple[int, int]
 
 
@@ -30,17 +29,17 @@ class PostgresTurns:
 
     @contextmanager
     def take(self, name: str, wait_s: float) -> Iterator[bool]:
-        """On a connection of its own, for as long as the block."""
+        """Take a lock on a connection of its own, for as long as the block."""
         lock = self._lock(name)
         connection = self._connections.take()
-        granted = False
+        has_lock = False
         try:
-            granted = _is_granted_within(connection, lock, wait_s)
-            if granted:
+            has_lock = _is_granted_within(connection, lock, wait_s)
+            if has_lock:
                 self._held[name] = connection
-            yield granted
+            yield has_lock
         finally:
-            if granted:
+            if has_lock:
                 connection = self._held.pop(name)
                 # On one that broke meanwhile it is gone already.
                 with suppress(psycopg.Error):
@@ -48,20 +47,20 @@ class PostgresTurns:
             self._connections.give_back(connection)
 
     def renew(self, name: str) -> bool:
-        """Whether a turn that was taken here is still ours. One that went with its connection is taken again, unless
+        """True if a lock that was taken here is still ours. One that went with its connection is taken again, unless
         somebody else has it.
         """
-        lost = self._held.get(name)
-        if lost is None or _is_alive(lost):
-            return lost is not None
+        connection = self._held.get(name)
+        if connection is None or _is_alive(connection):
+            return connection is not None
         fresh = self._connections.take()
         with OnError(lambda _: self._connections.give_back(fresh)):
             # The server may not know yet that nobody is there: what is left of our own session is no other machine.
-            fresh.execute(END_SESSION, lost.session)
-            is_ours = _is_granted_within(fresh, self._lock(name), _RENEW_WAIT_S)
+            fresh.execute(END_SESSION, connection.session)
+            is_ours = _is_granted_within(fresh, self._lock(name), wait_s=1.0)
         if is_ours:
             self._held[name] = fresh
-            self._connections.give_back(lost)
+            self._connections.give_back(connection)
         else:
             self._connections.give_back(fresh)
         return is_ours
@@ -72,19 +71,17 @@ class PostgresTurns:
 
 def _is_granted_within(connection: TimedConnection, lock: Lock, wait_s: float) -> bool:
     deadline, pause_s = time.monotonic() + wait_s, _FIRST_PAUSE_S
-    while not (granted := _is_granted(connection, lock)) and time.monotonic() < deadline:
+    while True:
+        row = connection.execute(_TAKE, lock).fetchone()
+        has_lock = row is not None and bool(row[0])
+        if has_lock or time.monotonic() >= deadline:
+            return has_lock
         time.sleep(min(pause_s, max(0.0, deadline - time.monotonic())))
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-    return granted
-
-
-def _is_granted(connection: TimedConnection, lock: Lock) -> bool:
-    row = connection.execute(_TAKE, lock).fetchone()
-    return row is not None and bool(row[0])
 
 
 def _is_alive(connection: TimedConnection) -> bool:
-    """A lock of a session lasts as long as that."""
+    """True if the session lives, and with it its locks."""
     try:
         connection.execute("SELECT")
     except psycopg.Error:

@@ -40,7 +40,7 @@ def _damaged_rows(rows: RowTransaction, coding: RecordTable[Any], table: Table) 
 
 
 def _missing_changes(rows: RowTransaction) -> Iterator[Damage]:
-    """Where the numbers of the feed are not dense, as they are when they are given under the lock."""
+    """Damage for each number that lacks in the feed: they are dense, as they are given under the lock."""
     last = 0
     for (number,) in _pages(rows, Selection(FEED, ("seq",), order=("seq",), limit=_PAGE)):
         if last and number != last + 1:

@@ -64,12 +64,12 @@ def parse_address(url: str) -> QdrantAddress:
 
 
 def _number(options: dict[str, str], name: str, most: int) -> int | None:
-    said = options.get(name)
-    if said is None:
+    value = options.get(name)
+    if value is None:
         return None
-    if not said.isascii() or not said.isdigit() or not 0 < int(said[:6]) <= most:
+    if not value.isascii() or not value.isdigit() or not 0 < int(value[:6]) <= most:
         raise InvalidInput(f"The option {name} of a Qdrant's address is a whole number from 1 to {most}. {_FORM}")
-    return int(said)
+    return int(value)
 
 
 _FORM = "It has the form qdrant://HOST:6333, or qdrants://HOST:6333 with TLS."

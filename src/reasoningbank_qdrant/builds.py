@@ -43,10 +43,10 @@ class QdrantBuilds:
         return Halves(QdrantVectors(collection), QdrantWords(collection), collection.writing)
 
     def open_beside(self, name: str, of: str, identity: EmbedderIdentity, facet: str, *, anew: bool) -> Halves:
-        opened = self.open(f"{name}-{of}", identity, facet)
+        side_index = self.open(f"{name}-{of}", identity, facet)
         if anew and not self._read_only:
-            opened.words.clear()
-        return opened
+            side_index.words.clear()
+        return side_index
 
     def inspect(self, name: str, identity: EmbedderIdentity, facet: str) -> None:
         """A server checks its own files."""
@@ -54,10 +54,10 @@ class QdrantBuilds:
     def info(self, name: str) -> IndexInfo | None:
         collection = self._prefix + name
         try:
-            kept = self._connection.ask(lambda client: client.retrieve(collection, [STATE], with_payload=True))
+            points = self._connection.ask(lambda client: client.retrieve(collection, [STATE], with_payload=True))
         except NoCollection:
             return None
-        payload = (kept[0].payload if kept else None) or {}
+        payload = (points[0].payload if points else None) or {}
         words, vectors = (parse_position(payload.get(half)).applied for half in (WORDS, MEANING))
         no_state = models.HasIdCondition(has_id=[STATE])
         without = models.Filter(must_not=[no_state, models.HasVectorCondition(has_vector=MEANING)])
@@ -71,7 +71,7 @@ class QdrantBuilds:
         return IndexInfo(kind=kind, memories=memories, awaiting_vectors=awaiting, applied=words, bytes_on_disk=0)
 
     def distrust(self) -> None:
-        """What a bank that is only read finds damaged there is for others to make anew."""
+        """Nothing to do: what a bank that is only read finds damaged there is for others to make anew."""
 
     # ------------------------------------------------------------ removing
 
@@ -93,8 +93,8 @@ class QdrantBuilds:
         return bool(names)
 
     def _names(self) -> list[str]:
-        found = self._connection.ask(lambda client: client.get_collections().collections)
-        return [collection.name for collection in found if collection.name.startswith(self._prefix)]
+        collections = self._connection.ask(lambda client: client.get_collections().collections)
+        return [collection.name for collection in collections if collection.name.startswith(self._prefix)]
 
     def _remove(self, names: list[str]) -> None:
         for name in names:

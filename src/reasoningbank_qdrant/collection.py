@@ -118,26 +118,26 @@ class QdrantCollection:
 
     def _ask_state(self) -> CollectionState | None:
         try:
-            kept = self._connection.ask(lambda client: client.retrieve(self.name, [STATE], with_payload=True))
+            points = self._connection.ask(lambda client: client.retrieve(self.name, [STATE], with_payload=True))
         except NoCollection:
             return None
-        payload = (kept[0].payload if kept else None) or {}
+        payload = (points[0].payload if points else None) or {}
         if payload.get("of") != self._of:
             return None
         return CollectionState(words=parse_position(payload.get(WORDS)), vectors=parse_position(payload.get(MEANING)))
 
     def advance(self, half: str, position: IndexPosition) -> None:
-        known = self.state
+        state = self.state
         payload = {half: _text(position)}
         self.write(lambda client: client.set_payload(self.name, payload, points=[STATE], wait=True))
-        reached = replace(known, words=position) if half == WORDS else replace(known, vectors=position)
-        self._remember(reached, asked_at=time.monotonic())
+        new_state = replace(state, words=position) if half == WORDS else replace(state, vectors=position)
+        self._remember(new_state, asked_at=time.monotonic())
 
     @contextmanager
     def writing(self, wait_s: float) -> Iterator[bool]:
         """The right to write it. Meanwhile nobody else brings it forward, so that its position is asked for once."""
-        with self._turn(f"qdrant-{self.name}", wait_s) as granted:
-            if not granted:
+        with self._turn(f"qdrant-{self.name}", wait_s) as has_lock:
+            if not has_lock:
                 yield False
                 return
             self._remember(self._ask_state(), asked_at=time.monotonic())
@@ -188,11 +188,11 @@ class QdrantCollection:
 def _payload_indexes() -> dict[str, models.KeywordIndexParams | models.IntegerIndexParams]:
     kind, number = models.KeywordIndexType.KEYWORD, models.IntegerIndexType.INTEGER
     # Looked up and counted, never searched by: no graph of vectors is made for each term and each length.
-    counted = models.IntegerIndexParams(type=number, lookup=True, range=False, on_disk=True, enable_hnsw=False)
+    integers = models.IntegerIndexParams(type=number, lookup=True, range=False, on_disk=True, enable_hnsw=False)
     return {
         "tenant": models.KeywordIndexParams(type=kind, is_tenant=True),
         **{field: models.KeywordIndexParams(type=kind) for field in _KEYWORDS},
-        **dict.fromkeys(_NUMBERS, counted),
+        **dict.fromkeys(_NUMBERS, integers),
     }
 
 
@@ -201,9 +201,9 @@ def _text(position: IndexPosition) -> str:
     return f"{position.applied} {position.mark}"
 
 
-def parse_position(kept: object) -> IndexPosition:
+def parse_position(value: object) -> IndexPosition:
     try:
-        applied, mark = map(int, str(kept).split())
+        position, mark = map(int, str(value).split())
     except ValueError:
         return IndexPosition()
-    return IndexPosition(applied=applied, mark=mark)
+    return IndexPosition(applied=position, mark=mark)

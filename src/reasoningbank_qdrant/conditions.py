@@ -19,8 +19,8 @@ def conditions_of(where: Filter) -> models.Filter:
     plain = {"outcome": where.outcome, "agent": where.agent, "task_type": where.task_type}
     must.extend(_is(field, value) for field, value in plain.items() if value is not None)
     must.extend(_is("tags", tag) for tag in where.tags)
-    unwanted: list[models.Condition] = [_is_any("tags", where.without_tags)] if where.without_tags else []
-    return models.Filter(must=must, must_not=unwanted or None)
+    exclusions: list[models.Condition] = [_is_any("tags", where.without_tags)] if where.without_tags else []
+    return models.Filter(must=must, must_not=exclusions or None)
 
 
 def of_tenant(tenant: str) -> models.FieldCondition:

@@ -29,7 +29,6 @@ _STATUS_OF = {
 }
 _LATER = "Nothing is lost: it catches up by itself."
 _ANEW = "It is built anew from the records."
-_MOST_SAID = 200
 
 
 class NoCollection(BankDamaged):
@@ -37,28 +36,28 @@ class NoCollection(BankDamaged):
 
 
 def is_cut_off(error: Exception) -> bool:
-    """Whether the connection broke before there was an answer."""
+    """True if the connection broke before there was an answer."""
     return isinstance(getattr(error, "source", None), _CUT_OFF)
 
 
 def fault_of(error: Exception, index: str, *, writes: bool) -> BankError:
-    """What to raise for an error of the client's; `index` says where it is."""
-    status, said = _status(error), _words(error)
+    """The error to raise for one of the client's; `index` says where it is."""
+    status, message = _status(error), _words(error)
     if status is None:
-        why = "within its deadline" if _is_late(error) else f"({said})"
+        why = "within its deadline" if _is_late(error) else f"({message})"
         # A certificate that nobody trusts does not get better by waiting.
-        kind = BankUnavailable if "CERTIFICATE" in said else IndexUnavailable
+        kind = BankUnavailable if "CERTIFICATE" in message else IndexUnavailable
         return kind(f"{index} does not answer {why}. Start it, or wait. {_LATER}")
     if status in (401, 403):
         return _refusal(index, is_write=writes and status == 403)
     if status in (400, 404, 409, 422):
-        is_gone = status == 404 and "ollection" in said
-        return NoCollection(f"{index} has lost a collection. {_ANEW}") if is_gone else _other(index, said)
+        is_gone = status == 404 and "ollection" in message
+        return NoCollection(f"{index} has lost a collection. {_ANEW}") if is_gone else _other(index, message)
     if status == 429:
         return BankBusy(f"{index} has too much to do; try again.")
-    if "no space" in said.lower() or "disk" in said.lower():
-        return BankFull(f"{index} has no room ({said}). Make room there. {_LATER}")
-    return IndexUnavailable(f"{index} answers with an error ({status}: {said}). {_LATER}")
+    if "no space" in message.lower() or "disk" in message.lower():
+        return BankFull(f"{index} has no room ({message}). Make room there. {_LATER}")
+    return IndexUnavailable(f"{index} answers with an error ({status}: {message}). {_LATER}")
 
 
 def local_fault_of(error: Exception, index: str) -> BankError:
@@ -76,8 +75,8 @@ def _refusal(index: str, *, is_write: bool) -> BankError:
     return BankUnavailable(f"{index} refuses the key. Set REASONINGBANK_INDEX_KEY to one that may use it.")
 
 
-def _other(index: str, said: str) -> BankDamaged:
-    return BankDamaged(f"{index} is not as it was left ({said}). {_ANEW}")
+def _other(index: str, message: str) -> BankDamaged:
+    return BankDamaged(f"{index} is not as it was left ({message}). {_ANEW}")
 
 
 def _status(error: Exception) -> int | None:
@@ -94,19 +93,19 @@ def _status(error: Exception) -> int | None:
 
 
 def _words(error: Exception) -> str:
-    """What the server says, cut short."""
+    """Message of the server, cut short."""
     if isinstance(error, UnexpectedResponse):
         try:
-            said = str(error.structured()["status"]["error"])
+            message = str(error.structured()["status"]["error"])
         except (ValueError, KeyError, TypeError):
-            said = error.reason_phrase
+            message = error.reason_phrase
     elif isinstance(error, grpc.RpcError):
-        said = str(error.details())
+        message = str(error.details())
     elif isinstance(source := getattr(error, "source", None), httpx.TransportError):
-        said = str(source) or type(source).__name__
+        message = str(source) or type(source).__name__
     else:
-        said = "an answer that cannot be read"
-    return " ".join(said.split())[:_MOST_SAID]
+        message = "an answer that cannot be read"
+    return " ".join(message.split())[:200]
 
 
 def _is_late(error: Exception) -> bool:

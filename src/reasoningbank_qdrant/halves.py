@@ -35,7 +35,7 @@ class QdrantVectors:
         self._collection.advance(MEANING, position)
 
     def upsert(self, rows: Sequence[tuple[Memory, Floats]]) -> None:
-        given = [
+        points = [
             (
                 models.PointVectors.model_construct(id=point_id(memory.id), vector={MEANING: _numbers(vector)}),
                 len(vector),
@@ -46,7 +46,7 @@ class QdrantVectors:
         def keep(request: list[Any]) -> Any:
             return lambda client: client.update_vectors(self._name, request, wait=True)
 
-        self._collection.write(*map(keep, in_requests(given)))
+        self._collection.write(*map(keep, in_requests(points)))
 
     def delete(self, ids: Sequence[str]) -> None:
         # By a condition: ids that are not there would be an error.
@@ -54,13 +54,13 @@ class QdrantVectors:
         self._collection.write(lambda client: client.delete_vectors(self._name, [MEANING], points=points, wait=True))
 
     def search(self, vector: Floats, where: Filter, k: int) -> list[tuple[str, float]]:
-        asked, conditions = _numbers(vector), conditions_of(where)
+        query, conditions = _numbers(vector), conditions_of(where)
 
         def nearest(client: QdrantClient) -> list[models.ScoredPoint]:
-            found = client.query_points(
-                self._name, query=asked, using=MEANING, query_filter=conditions, limit=k, with_payload=["id"]
+            response = client.query_points(
+                self._name, query=query, using=MEANING, query_filter=conditions, limit=k, with_payload=["id"]
             )
-            return found.points
+            return response.points
 
         return [(_id(point), point.score) for point in self._collection.read(nearest) or ()]
 
@@ -68,11 +68,11 @@ class QdrantVectors:
         if not ids:
             return {}
         points = [point_id(memory_id) for memory_id in ids]
-        kept = self._collection.read(
+        records = self._collection.read(
             lambda client: client.retrieve(self._name, points, with_payload=False, with_vectors=[MEANING])
         )
         vectors = {
-            str(p.id): p.vector[MEANING] for p in kept or () if isinstance(p.vector, dict) and MEANING in p.vector
+            str(p.id): p.vector[MEANING] for p in records or () if isinstance(p.vector, dict) and MEANING in p.vector
         }
         return {
             i: np.array(vectors[point], np.float32) for i, point in zip(ids, points, strict=True) if point in vectors
@@ -109,21 +109,21 @@ class QdrantWords:
         points = models.PointIdsList(points=[point_id(memory_id) for memory_id in ids])
         self._collection.write(lambda client: client.delete(self._name, points, wait=True))
 
-    def search(self, asked: Sequence[Mapping[int, float]], where: Filter, k: int) -> list[list[str]]:
+    def search(self, queries: Sequence[Mapping[int, float]], where: Filter, k: int) -> list[list[str]]:
         conditions = conditions_of(where)
         questions = [
             models.QueryRequest(query=vector_of(worths), using=WORDS, filter=conditions, limit=k, with_payload=["id"])
-            for worths in asked
+            for worths in queries
             if worths
         ]
         if not questions:
-            return [[] for _ in asked]
+            return [[] for _ in queries]
 
         def best(client: QdrantClient) -> list[list[str]]:
             return [[_id(p) for p in reply.points] for reply in client.query_batch_points(self._name, questions)]
 
-        found = iter(self._collection.read(best) or [])
-        return [next(found, []) if worths else [] for worths in asked]
+        answers = iter(self._collection.read(best) or [])
+        return [next(answers, []) if worths else [] for worths in queries]
 
     def frequencies(self, tenant: str, terms: Sequence[int]) -> Frequencies:
         return self._statistics.frequencies(tenant, terms)

@@ -17,7 +17,7 @@ class _LocalClients:
         renew_in_child(self._begin)
 
     def _begin(self) -> None:
-        """What the parent has open is the parent's."""
+        """Begin with no client open, in a child process too: the parent's are the parent's."""
         self._lock = threading.Lock()
         self._open: dict[str, QdrantClient] = {}
         self._users = Counter[str]()

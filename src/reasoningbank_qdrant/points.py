@@ -14,7 +14,6 @@ from uuid import UUID, uuid5
 
 from qdrant_client import models
 
-from reasoningbank.core.types import Memory
 from reasoningbank.lexical.bm25 import length_terms
 from reasoningbank.lexical.hashing import text_key
 from reasoningbank.ports import WordRow
@@ -39,9 +38,15 @@ def word_point(row: WordRow) -> models.PointStruct:
     terms = list(row.terms)
     spread = _BASE + _SLOPE * row.length
     values = [round(weight / (weight + spread), 6) for weight in row.terms.values()]
-    payload = {**_filterable(row.memory), "length": row.length, "terms": term_keys(row.memory.tenant, terms)}
+    memory = row.memory
+    # The id and what a `Filter` asks for.
+    payload: dict[str, Any] = {field: str(getattr(memory, field)) for field in _PLAIN}
+    payload |= {field: value for field in ("agent", "task_type") if (value := getattr(memory, field)) is not None}
+    if memory.tags:
+        payload["tags"] = list(memory.tags)
+    payload |= {"length": row.length, "terms": term_keys(memory.tenant, terms)}
     sparse = models.SparseVector.model_construct(indices=terms, values=values)
-    return models.PointStruct.model_construct(id=point_id(row.memory.id), vector={WORDS: sparse}, payload=payload)
+    return models.PointStruct.model_construct(id=point_id(memory.id), vector={WORDS: sparse}, payload=payload)
 
 
 def vector_of(worths: Mapping[int, float]) -> models.SparseVector:
@@ -59,13 +64,13 @@ def term_keys(tenant: str, terms: Sequence[int]) -> list[int]:
 def in_requests(points: Sequence[tuple[Any, int]]) -> Iterator[list[Any]]:
     """Points in as few requests as a server takes; each comes with how many numbers it has."""
     request: list[Any] = []
-    held = 0
+    size = 0
     for point, numbers in points:
-        if request and (len(request) == MOST_POINTS or held + numbers > MOST_NUMBERS):
+        if request and (len(request) == MOST_POINTS or size + numbers > MOST_NUMBERS):
             yield request
-            request, held = [], 0
+            request, size = [], 0
         request.append(point)
-        held += numbers
+        size += numbers
     if request:
         yield request
 
@@ -73,10 +78,3 @@ def in_requests(points: Sequence[tuple[Any, int]]) -> Iterator[list[Any]]:
 @lru_cache(maxsize=4096)
 def _tenant_mark(tenant: str) -> int:
     return text_key(tenant) >> 33 << 32
-
-
-def _filterable(memory: Memory) -> dict[str, Any]:
-    """Of a memory its id and what a `Filter` asks for."""
-    payload: dict[str, Any] = {field: str(getattr(memory, field)) for field in _PLAIN}
-    payload |= {field: value for field in ("agent", "task_type") if (value := getattr(memory, field)) is not None}
-    return payload | {"tags": list(memory.tags)} if memory.tags else payload

@@ -32,29 +32,29 @@ class TenantStatistics:
         self._holding: dict[tuple[str, int], int] = {}
 
     def counts(self, filters: Sequence[models.Filter]) -> list[int]:
-        told = self._collection.read_all([self._count(conditions) for conditions in filters])
-        return [many or 0 for many in told]
+        answers = self._collection.read_all([self._count(conditions) for conditions in filters])
+        return [many or 0 for many in answers]
 
     def frequencies(self, tenant: str, terms: Sequence[int]) -> Frequencies:
         lengths, holding = self._remembered()
-        wanted = [term for term in dict.fromkeys(terms) if (tenant, term) not in holding]
+        missing = [term for term in dict.fromkeys(terms) if (tenant, term) not in holding]
         own = of_tenant(tenant)
-        asked: list[Question[Any]] = [
-            self._count(models.Filter(must=[has_term(key), own])) for key in term_keys(tenant, wanted)
+        questions: list[Question[Any]] = [
+            self._count(models.Filter(must=[has_term(key), own])) for key in term_keys(tenant, missing)
         ]
         if tenant not in lengths:
-            asked.append(self._facet(models.Filter(must=[own])))
-        told = self._collection.read_all(asked)
-        holding.update({(tenant, term): many or 0 for term, many in zip(wanted, told, strict=False)})
+            questions.append(self._facet(models.Filter(must=[own])))
+        answers = self._collection.read_all(questions)
+        holding.update({(tenant, term): many or 0 for term, many in zip(missing, answers, strict=False)})
         if tenant not in lengths:
-            found: list[tuple[int, int]] = told[-1] or []
-            rows = sum(many for _, many in found)
-            lengths[tenant] = rows, sum(length * many for length, many in found) / max(1, rows)
+            length_counts: list[tuple[int, int]] = answers[-1] or []
+            rows = sum(many for _, many in length_counts)
+            lengths[tenant] = rows, sum(length * many for length, many in length_counts) / max(1, rows)
         rows, mean_length = lengths[tenant]
         return Frequencies(rows=rows, mean_length=mean_length, holding=[holding[tenant, term] for term in terms])
 
     def _remembered(self) -> tuple[dict[str, tuple[int, float]], dict[tuple[str, int], int]]:
-        """What was counted since the collection changed last; others may add to it meanwhile."""
+        """Counts since the collection changed last; others may add to them meanwhile."""
         as_of = self._collection.require_state().words.applied, self._collection.changes
         with self._lock:
             if as_of != self._as_of or len(self._holding) > MOST_REMEMBERED:
@@ -69,9 +69,9 @@ class TenantStatistics:
 
     def _facet(self, conditions: models.Filter) -> Question[list[tuple[int, int]]]:
         def lengths(client: QdrantClient) -> list[tuple[int, int]]:
-            found = client.facet(
+            response = client.facet(
                 self._collection.name, "length", facet_filter=conditions, limit=MOST_LENGTHS, exact=True
             )
-            return [(int(hit.value), hit.count) for hit in found.hits]
+            return [(int(hit.value), hit.count) for hit in response.hits]
 
         return lengths

@@ -97,8 +97,8 @@ class PlainWords(PlainHalf):
     def upsert(self, rows: Sequence[WordRow]) -> None:
         self._for_writing().rows.update({row.memory.id: row for row in rows})
 
-    def search(self, asked: Sequence[Mapping[int, float]], where: Filter, k: int) -> list[list[str]]:
-        return [self._best(terms, where, k) for terms in asked]
+    def search(self, queries: Sequence[Mapping[int, float]], where: Filter, k: int) -> list[list[str]]:
+        return [self._best(terms, where, k) for terms in queries]
 
     def _best(self, terms: Mapping[int, float], where: Filter, k: int) -> list[str]:
         base, slope = length_terms(self._mean_length(where.tenant))

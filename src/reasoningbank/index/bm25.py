@@ -1,8 +1,8 @@
 """BM25 scores of every slot for the words of a query.
 
-Knows BM25 over segments and tail. Refuses to know filters: the caller masks the result. Rows that are dead may count in
-the document frequencies until compaction: a frequency is a hint about a word. Other tenants' rows never do, since from
-the score of a word one could tell whether they use it.
+Scores segments and tail. Independent of filters: the caller masks the result. Rows that are dead may count in the
+document frequencies until compaction: a frequency is a hint about a word. Other tenants' rows never do, since from the
+score of a word one could tell whether they use it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NO_SCORES: Scores = np.empty(0, np.float32)
 
 
 class LookedUp:
-    """Where the words of segments and tail have some terms, and how many rows do."""
+    """Postings of some terms in segments and tail, and how many rows have each term."""
 
     def __init__(
         self, terms: Sequence[int], segments: Sequence[Segment], tail: Tail, own: NDArray[np.bool_] | None
@@ -44,7 +44,7 @@ class LookedUp:
     def add_to(
         self, scores: Scores, weights: Mapping[int, float], mean_length: float, policy: KeywordPolicy = KEYWORDS
     ) -> None:
-        """Add to each row's score what the terms that it has are worth; `weights` has the worth by a term's place."""
+        """Add to each row's score the weights of the terms that it has; `weights` has them by a term's place."""
         base, slope = length_terms(mean_length, policy)
         for segment, (start, stop) in zip(self._segments, self._found, strict=True):
             here = scores[segment.first : segment.last]
@@ -71,38 +71,38 @@ def score(
     mean_length: float,
     *,
     own: NDArray[np.bool_] | None = None,
-    named: Container[int] = (),
+    rare_terms: Container[int] = (),
     holders: Slots | None = None,
 ) -> tuple[float, Scores]:
-    """Fill `scores`, one for each row, and return what a short row with every term would have, 0 when none has any; and
-    what the `holders` have of the terms that are `named`.
+    """Fill `scores`, one for each row; returns the score of a short row with every term, 0 if no row has any, and
+    what the `holders` have of the `rare_terms`.
     """
     rows = len(scores)
     scores.fill(0.0)
     if not query or not rows:
         return 0.0, _NO_SCORES
     terms = sorted(query)
-    found = LookedUp(terms, segments, tail, own)
+    postings = LookedUp(terms, segments, tail, own)
     if own is not None:
         rows = int(np.count_nonzero(own))
-    weights, ceiling = weigh_terms([query[term] for term in terms], found.frequency, rows)
-    first = {i: worth for i, worth in weights.items() if terms[i] in named}
-    found.add_to(scores, first, mean_length)
+    weights, ceiling = weigh_terms([query[term] for term in terms], postings.frequency, rows)
+    first = {i: worth for i, worth in weights.items() if terms[i] in rare_terms}
+    postings.add_to(scores, first, mean_length)
     of_named = _NO_SCORES if holders is None else scores[holders]
-    found.add_to(scores, {i: worth for i, worth in weights.items() if i not in first}, mean_length)
+    postings.add_to(scores, {i: worth for i, worth in weights.items() if i not in first}, mean_length)
     return ceiling, of_named
 
 
 def _together(spans: Sequence[tuple[Integers, float]]) -> Iterator[tuple[Integers, Scores | np.float32]]:
-    """Neighbours of few postings at once, and what each is worth: a step costs more than what they add. A long span
-    comes alone, since to copy it would cost more than the step.
+    """Groups of neighbours with few postings, and the weight of each: a step costs more than what they add. A long
+    span comes alone, since to copy it would cost more than the step.
     """
     sizes = [len(span) for span, _ in spans]
     first = 0
     while first < len(spans):
-        last, held = first + 1, sizes[first]
-        while last < len(spans) and held + sizes[last] <= _POSTINGS_AT_ONCE:
-            held += sizes[last]
+        last, total = first + 1, sizes[first]
+        while last < len(spans) and total + sizes[last] <= _POSTINGS_AT_ONCE:
+            total += sizes[last]
             last += 1
         group = spans[first:last]
         if len(group) == 1:
@@ -116,12 +116,12 @@ def _together(spans: Sequence[tuple[Integers, float]]) -> Iterator[tuple[Integer
 def _own_frequency(
     own: NDArray[np.bool_],
     segments: Sequence[Segment],
-    found: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+    ranges: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
     tail: Tail,
     in_tail: Sequence[NDArray[np.int64]],
 ) -> NDArray[np.int64]:
     frequency = np.array([np.count_nonzero(own[tail.slots[at]]) for at in in_tail], np.int64)
-    for segment, (start, stop) in zip(segments, found, strict=True):
+    for segment, (start, stop) in zip(segments, ranges, strict=True):
         here = own[segment.first : segment.last]
         for i, (first, last) in enumerate(zip(start.tolist(), stop.tolist(), strict=True)):
             if last > first:
@@ -136,7 +136,7 @@ def _add(
     below: Scores,
     worths: Scores | np.float32,
 ) -> None:
-    """`below` is the part of the denominator that does not depend on the term; it is used up."""
+    """Add the scores of one term. `below`, the part of the denominator that is the same for all terms, is used up."""
     amount = weights.astype(np.float32)
     below += amount
     amount /= below

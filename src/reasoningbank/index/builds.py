@@ -1,7 +1,7 @@
 """The folders of the embedded index: one for each build of it, all beside the bank.
 
-Knows where a build lies, that one which can be neither read nor put right is built elsewhere for as long as the bank is
-open, and which may be removed. Refuses to know which build is in force.
+Says where a build lies and which may be removed. One which can be neither read nor put right is built elsewhere for as
+long as the bank is open. Independent of which build is in force.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 class EmbeddedBuilds:
     def __init__(self, folder: Path | None, *, read_only: bool) -> None:
-        """Without a folder, as for a bank in memory, they lie in a temporary one."""
+        """Without a folder, as for a bank in memory, builds lie in a temporary one."""
         self._folder, self._read_only = folder, read_only
         self._unusable = False
-        """Whether the index beside a bank that may only be read is damaged: it is built elsewhere then."""
+        """True if the index beside a bank that may only be read is damaged: it is built elsewhere then."""
         self._temporary: Path | None = None
         renew_in_child(self._begin_in_child)
 

@@ -1,7 +1,7 @@
 """Applies a batch of changes to the rows of a generation.
 
-Knows which changes need a new slot and which are made in place, so that replaying a batch after a crash changes nothing
-twice. Refuses to know about locks, files and compaction's switch.
+Some changes need a new slot and others are made in place, so that replaying a batch after a crash changes nothing
+twice. Independent of locks, files and compaction's switch.
 
 A new slot is needed only when the words change: title, description, content, key or tags. A change of state, scope,
 outcome, namespace, agent or task type happens in place and keeps the vectors.
@@ -43,11 +43,11 @@ def find(snapshot: Snapshot, ids: Collection[str], *, alive: bool = True) -> dic
     slots = np.unique(np.concatenate(slots_with(snapshot, terms)))
     if alive:
         slots = slots[snapshot.rows.take("alive", slots) == 1]
-    wanted, found = set(ids), dict[str, list[int]]()
+    id_set, slots_by_id = set(ids), dict[str, list[int]]()
     for memory_id, slot in zip(snapshot.rows.ids(slots), slots.tolist(), strict=True):
-        if memory_id in wanted:
-            found.setdefault(memory_id, []).append(slot)
-    return found
+        if memory_id in id_set:
+            slots_by_id.setdefault(memory_id, []).append(slot)
+    return slots_by_id
 
 
 def slots_with(snapshot: Snapshot, terms: NDArray[np.uint32]) -> list[NDArray[np.int64]]:
@@ -60,34 +60,36 @@ def slots_with(snapshot: Snapshot, terms: NDArray[np.uint32]) -> list[NDArray[np
         start, stop = segment.find(terms[order])
         for i in (stop > start).nonzero()[0].tolist():
             parts[i].append((segment.postings(start[i], stop[i]) >> np.uint32(8)) + np.uint32(segment.first))
-    found = [np.concatenate(of_term).astype(np.int64) for of_term in parts]
-    return [found[i] for i in order.argsort().tolist()]
+    slots = [np.concatenate(of_term).astype(np.int64) for of_term in parts]
+    return [slots[i] for i in order.argsort().tolist()]
 
 
 def change(content: Content, batch: IndexBatch) -> None:
-    """Everything in the batch but the erasures, as one commit."""
+    """Apply everything in the batch but the erasures, as one commit."""
     snapshot = content.snapshot()
     rows, header = snapshot.rows, snapshot.header
     news: dict[str, Known] = {memory.id: (memory, standing) for memory, standing in (*batch.added, *batch.revised)}
     for memory_id in batch.standings.keys() & news.keys():
         news[memory_id] = (news[memory_id][0], batch.standings[memory_id])
-    known = find(snapshot, [*news, *(i for i in batch.standings if i not in news)])
-    fresh, same, dead = _sorted_out(snapshot, news, known)
-    judged = {known[i][-1]: standing for i, standing in batch.standings.items() if i in known and i not in news}
+    slots_by_id = find(snapshot, [*news, *(i for i in batch.standings if i not in news)])
+    fresh, same, dead = _sorted_out(snapshot, news, slots_by_id)
+    standings = {
+        slots_by_id[i][-1]: standing for i, standing in batch.standings.items() if i in slots_by_id and i not in news
+    }
     torn = slots_in_doubt(snapshot)
-    touched = np.array(sorted({*dead, *(slot for slot, _ in same), *judged}), np.int64)
-    _check_sound(content, snapshot, np.setdiff1d(touched, torn))
+    slots_to_change = np.array(sorted({*dead, *(slot for slot, _ in same), *standings}), np.int64)
+    _check_sound(content, snapshot, np.setdiff1d(slots_to_change, torn))
     for start in range(0, len(fresh), _AT_A_TIME):
         header = _append(content, header, fresh[start : start + _AT_A_TIME], batch.applied)
-    rows.announce(touched, batch.applied)
+    rows.announce(slots_to_change, batch.applied)
     if same:
         slots = np.array([slot for slot, _ in same])
         for name, values in columns_of([pair for _, pair in same]).items():
             rows.put(name, slots, values)
-    if judged:
-        rows.put("standing", np.array(list(judged)), packed_standings(list(judged.values())))
+    if standings:
+        rows.put("standing", np.array(list(standings)), packed_standings(list(standings.values())))
     _put(snapshot, "alive", np.array(dead, np.int64), 0)
-    rewritten = np.union1d(touched, torn)
+    rewritten = np.union1d(slots_to_change, torn)
     if len(rewritten):
         rows.seal(rewritten)
     rows.settle(torn, min(batch.applied, header.applied))
@@ -97,7 +99,7 @@ def change(content: Content, batch: IndexBatch) -> None:
 
 
 def bury(content: Content, ids: Collection[str]) -> None:
-    """Let nobody find these any more, without taking them away: for an index that is in memory only."""
+    """Hide memories from every search without taking them away: for an index that is in memory only."""
     snapshot = content.snapshot()
     slots = np.array([slot for slots in find(snapshot, ids).values() for slot in slots], np.int64)
     if len(slots):
@@ -108,13 +110,13 @@ def bury(content: Content, ids: Collection[str]) -> None:
 
 def slots_in_doubt(snapshot: Snapshot) -> Slots:
     """Slots that a batch has changed which never came to count: its writer died, or the power went."""
-    rows, applied = snapshot.header.rows, np.uint64(snapshot.header.applied)
+    rows, position = snapshot.header.rows, np.uint64(snapshot.header.applied)
     blocks = snapshot.rows.blocks("changed")
     whole, rest = divmod(rows, BLOCK_ROWS)
-    found = np.flatnonzero(blocks[:whole] > applied)
+    slots = np.flatnonzero(blocks[:whole] > position)
     # No further than the last row: on a full disk in memory there may be no page to look at behind it.
     return (
-        np.concatenate((found, whole * BLOCK_ROWS + np.flatnonzero(blocks[whole, :rest] > applied))) if rest else found
+        np.concatenate((slots, whole * BLOCK_ROWS + np.flatnonzero(blocks[whole, :rest] > position))) if rest else slots
     )
 
 
@@ -124,7 +126,7 @@ def _put(snapshot: Snapshot, name: str, slots: Slots, value: int) -> None:
 
 
 def _check_sound(content: Content, snapshot: Snapshot, slots: Slots) -> None:
-    """A damaged row must not be given a new checksum."""
+    """Raise for damaged rows that are to be changed: they must not be given a new checksum."""
     unsound = slots[~snapshot.rows.sound(slots)] if len(slots) else slots
     # Where an index is continued in memory, another process may have begun to change one meanwhile, and said so first.
     if len(unsound) and (snapshot.rows.take("changed", unsound) <= np.uint64(snapshot.header.applied)).any():
@@ -132,28 +134,30 @@ def _check_sound(content: Content, snapshot: Snapshot, slots: Slots) -> None:
 
 
 def _sorted_out(
-    snapshot: Snapshot, news: Mapping[str, Known], known: Mapping[str, list[int]]
+    snapshot: Snapshot, news: Mapping[str, Known], slots_by_id: Mapping[str, list[int]]
 ) -> tuple[list[Known], list[tuple[int, Known]], list[int]]:
-    """What gets a new slot, what is changed in the slot it has, and the slots that die."""
+    """Sort memories into those that get a new slot and those that are changed in theirs; and slots that die."""
     fresh, same, dead = [], [], []
     for memory_id, pair in news.items():
-        slots = known.get(memory_id, [])
-        kept = [slot for slot in slots if int(snapshot.rows.take("text", np.array([slot]))[0]) == text_of(pair[0])][-1:]
-        if kept:
-            same.append((kept[0], pair))
+        slots = slots_by_id.get(memory_id, [])
+        match = [slot for slot in slots if int(snapshot.rows.take("text", np.array([slot]))[0]) == text_of(pair[0])][
+            -1:
+        ]
+        if match:
+            same.append((match[0], pair))
         else:
             fresh.append(pair)
-        dead += [slot for slot in slots if slot not in kept]
+        dead += [slot for slot in slots if slot not in match]
     return fresh, same, dead
 
 
-def _append(content: Content, header: Header, pairs: Sequence[Known], changed: int) -> Header:
+def _append(content: Content, header: Header, pairs: Sequence[Known], position: int) -> Header:
     memories = [memory for memory, _ in pairs]
     ids, heap = packed_ids([memory.id for memory in memories], header.heap)
     texts = np.array([text_of(memory) for memory in memories], np.uint64)
     forms = packed_forms([(memory.title, memory.description) for memory in memories])
     alive = np.ones(len(pairs), np.uint8)
-    numbers = np.full(len(pairs), changed, np.uint64)
+    numbers = np.full(len(pairs), position, np.uint64)
     columns = {**columns_of(pairs), "id": ids, "text": texts, "form": forms, "alive": alive, "changed": numbers}
     return content.append(header, columns, entries_of(memories), heap)
 
@@ -163,13 +167,13 @@ def text_of(memory: Memory) -> int:
 
 
 def _conversation(memory: Memory) -> int:
-    """A key for the conversation that a memory is a turn of; `ABSENT` for what is no turn."""
-    named = conversation_of(memory.content, memory.source, memory.metadata)
-    return ABSENT if named is None else name_key(memory.tenant, memory.namespace, named)
+    """Key of the conversation that a memory is a turn of; `ABSENT` if it is no turn."""
+    conversation = conversation_of(memory.content, memory.source, memory.metadata)
+    return ABSENT if conversation is None else name_key(memory.tenant, memory.namespace, conversation)
 
 
 def columns_of(pairs: Sequence[Known]) -> Columns:
-    """The columns that may change without a new slot."""
+    """Columns that may change without a new slot."""
     memories = [memory for memory, _ in pairs]
     return {
         "tenant": np.array([name_key(memory.tenant) for memory in memories], np.uint64),
@@ -210,9 +214,13 @@ def copy_live(source: Content, target: Content, without: Collection[int], *, hea
         ids, heap = packed_ids(rows.ids(slots), header.heap)
         columns = {name: rows.take(name, slots) for name in COPIED}
         header = target.append(header, {**columns, "id": ids}, entries, heap)
-        embedded = slots[slots < old.embedded]
-        if len(embedded):
-            kept = snapshot.vectors
-            vectors = kept.signs[embedded], kept.finer[embedded], kept.full[embedded]
-            header = target.append_vectors(header, vectors, len(embedded))
+        slots_with_vectors = slots[slots < old.embedded]
+        if len(slots_with_vectors):
+            old_vectors = snapshot.vectors
+            vectors = (
+                old_vectors.signs[slots_with_vectors],
+                old_vectors.finer[slots_with_vectors],
+                old_vectors.full[slots_with_vectors],
+            )
+            header = target.append_vectors(header, vectors, len(slots_with_vectors))
     target.commit(replace(header, applied=old.applied, mark=old.mark))

@@ -1,7 +1,7 @@
 """Binary codes of vectors: two bits a dimension, several for a query, and the cosine that they estimate.
 
-Knows how bits are taken from turned vectors and how wrong a cosine is that was guessed from them. Refuses to know where
-rows are kept and which of them are looked at. A row of zeros, bits and all, is a vector that does not exist.
+Here stands how bits are taken from turned vectors, and how wrong a cosine is that was guessed from them. Independent of
+where rows are kept and which of them are looked at. A row of zeros, bits and all, is a vector that does not exist.
 
 Turned components are nearly normal with a deviation of 1 / √bits. The first bit of each is its sign; the second, with
 the first, says in which of four equal steps it lies: nearly half a step times (2 · first + second), bits being ±1. What
@@ -22,17 +22,17 @@ from reasoningbank.index.rotation import Rotation
 Floats = NDArray[np.float32]
 Codes = NDArray[np.uint8]
 Halves = NDArray[np.float16]
-Encoded = tuple[Codes, Codes, Halves]
+VectorForms = tuple[Codes, Codes, Halves]
 """Signs, second bits and full rows of the same vectors."""
 
 _STEP = 0.9957
-"""Of the second bit, in deviations: four equal steps lose least of a normal quantity when they are this wide."""
+"""Step of the second bit, in deviations: four equal steps lose least of a normal quantity when they are this wide."""
 _SIGN_STRETCH = math.pi / 2
 _TWO_BIT_STRETCH = 1.135
 _QUERY_ERROR = 0.015
-"""What rounding the query to four bits adds, in the same unit."""
+"""Error that rounding the query to four bits adds, in the same unit."""
 _OUTERMOST_LEVEL = 3.0
-"""Of a query of several bits, in deviations."""
+"""Outermost level of a query of several bits, in deviations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,12 @@ class AskedBits:
 
     @property
     def by_signs(self) -> float:
-        """What the weighed agreement with a row's signs, times this, says of the cosine."""
+        """Factor from the weighed agreement with a row's signs to the cosine."""
         return self.step * math.sqrt(_SIGN_STRETCH / self.bits)
 
     @property
     def by_two_bits(self) -> tuple[float, float]:
-        """The share of the guess by signs, and of the weighed agreement with a row's second bits, in a finer guess."""
+        """The weights of the guess by signs, and of the agreement with a row's second bits, in a finer guess."""
         half_step = _STEP / 2 / math.sqrt(self.bits)
         return (
             _TWO_BIT_STRETCH * 2 * half_step / math.sqrt(_SIGN_STRETCH / self.bits),
@@ -61,7 +61,7 @@ class AskedBits:
 
 
 def sign_error(cosine: float, bits: int) -> float:
-    """The standard error of a guess by signs near a cosine."""
+    """Standard error of a guess by signs near a cosine."""
     return math.sqrt((_SIGN_STRETCH - 1 + _QUERY_ERROR) * max(0.0, 1 - cosine * cosine) / bits)
 
 
@@ -69,29 +69,29 @@ def two_bit_error(cosine: float, bits: int) -> float:
     return math.sqrt((_TWO_BIT_STRETCH - 1 + _QUERY_ERROR) * max(0.0, 1 - cosine * cosine) / bits)
 
 
-def asked_bits(turned: Floats, planes: int) -> AskedBits:
+def asked_bits(components: Floats, planes: int) -> AskedBits:
     top = 2**planes - 1
-    length = math.sqrt(float(turned @ turned))
-    step = length / math.sqrt(turned.size) * _OUTERMOST_LEVEL / top
-    level = np.clip(turned * np.float32(0.5 / step) + np.float32(2 ** (planes - 1)), 0, top).astype(np.uint8)
+    length = math.sqrt(float(components @ components))
+    step = length / math.sqrt(components.size) * _OUTERMOST_LEVEL / top
+    level = np.clip(components * np.float32(0.5 / step) + np.float32(2 ** (planes - 1)), 0, top).astype(np.uint8)
     shifts = np.arange(planes - 1, -1, -1, dtype=np.uint8)
     codes = np.packbits(level >> shifts[:, None] & np.uint8(1), axis=1)
     # Rounding shrinks the query a little along itself; stretched again, it does not pull every guess one way.
-    rounded = level * np.float32(2 * step) - np.float32(top * step)
+    approximation = level * np.float32(2 * step) - np.float32(top * step)
     weights = np.float32(2) ** shifts.astype(np.float32)
-    return AskedBits(codes, weights, step * length**2 / float(turned @ rounded), turned.size)
+    return AskedBits(codes, weights, step * length**2 / float(components @ approximation), components.size)
 
 
-def encode(vectors: Floats, rotation: Rotation) -> Encoded:
+def encode(vectors: Floats, rotation: Rotation) -> VectorForms:
     length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32))[:, None]
     usable = (length > 0) & np.isfinite(length)
     there = usable[:, 0]
     unit = np.divide(vectors, length, out=np.zeros_like(vectors, np.float32), where=usable)
-    turned = rotation.turn(unit)
-    positive = turned > 0
+    components = rotation.turn(unit)
+    positive = components > 0
     signs = np.packbits(positive, axis=1)
     # The upper of the two steps on either side of zero: beyond one step above it, or within one below it.
-    finer = np.packbits((np.abs(turned) > np.float32(_STEP / math.sqrt(rotation.bits))) == positive, axis=1)
+    finer = np.packbits((np.abs(components) > np.float32(_STEP / math.sqrt(rotation.bits))) == positive, axis=1)
     signs[~there] = 0
     finer[~there] = 0
     silent = there & ~signs.any(axis=1)
@@ -100,7 +100,7 @@ def encode(vectors: Floats, rotation: Rotation) -> Encoded:
 
 
 def widen(halves: Halves) -> Floats:
-    """The same in single precision, for finite numbers. NumPy does it a number at a time, in four times as long."""
+    """Half-precision vectors in single precision, for finite numbers; NumPy itself takes four times as long."""
     raw = halves.view(np.uint16).astype(np.uint32)
     sign = raw & np.uint32(0x8000)
     raw &= np.uint32(0x7FFF)

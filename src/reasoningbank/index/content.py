@@ -1,7 +1,7 @@
 """Content of an index over any files: rows, entries and vectors by slot, read as of one header and appended to.
 
-Knows the files' names and how a snapshot is put together. Refuses to know what makes an append count and what makes it
-last (`index.generation`, `index.continuation`).
+Here are the files' names, and how a snapshot is put together. What makes an append count, and what makes it last, is
+elsewhere (`index.generation`, `index.continuation`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.index import rows as row_file
 from reasoningbank.index.checks import vector_checks, word_checks
-from reasoningbank.index.codes import Encoded
+from reasoningbank.index.codes import VectorForms
 from reasoningbank.index.files import File
 from reasoningbank.index.header import Header
 from reasoningbank.index.masks import Masks
@@ -37,11 +37,11 @@ FILES = (ROWS, HEAP, ENTRIES, *VECTOR_FILES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexShape:
-    """What every generation of an index has in common."""
+    """Properties that every generation of an index shares."""
 
     identity: EmbedderIdentity
     facet: str
-    """What of a row its vector is made from."""
+    """The part of a row that its vector is made from."""
 
     @property
     def about(self) -> bytes:
@@ -57,13 +57,13 @@ class Snapshot:
     header: Header
     rows: Rows
     vectors: KeptVectors
-    """Only as many rows as have vectors."""
+    """The vectors of as many rows as have any."""
     entries: NDArray[Any]
     segments: tuple[Segment, ...]
     tail: Tail
     rotation: Rotation
     masks: Masks
-    """Kept with the commit that they are of."""
+    """Cache of filters' results, valid for this commit."""
 
 
 class Content(ABC):
@@ -89,10 +89,14 @@ class Content(ABC):
             if (span := (span_[0], span_[1]))
         }
         self._tail = self._read_tail(header, rows)
+        signs, finer, full = (
+            file.view(header.embedded * width)[: header.embedded * width].reshape(header.embedded, width)
+            for file, width in zip(self._vectors, self._widths, strict=True)
+        )
         return Snapshot(
             header=header,
             rows=rows,
-            vectors=self._vectors_at(header.embedded),
+            vectors=KeptVectors(signs, finer, full.view("<f2")),
             entries=self.all_entries(header),
             segments=tuple(self._segments.values()),
             tail=self._tail,
@@ -105,13 +109,6 @@ class Content(ABC):
 
     def _open_segment(self, first: int, last: int, check: int) -> Segment:
         return Segment(self.directory / segment_name(first, last), first, last, check)
-
-    def _vectors_at(self, count: int) -> KeptVectors:
-        signs, finer, full = (
-            file.view(count * width)[: count * width].reshape(count, width)
-            for file, width in zip(self._vectors, self._widths, strict=True)
-        )
-        return KeptVectors(signs, finer, full.view("<f2"))
 
     @property
     def _widths(self) -> tuple[int, int, int]:
@@ -130,12 +127,12 @@ class Content(ABC):
     def entries(
         self, header: Header, rows: Rows, first: int, last: int
     ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.uint32]]:
-        """Entries of consecutive slots, how many each has, and their lengths."""
+        """Entries of consecutive slots, the number that each has, and their lengths."""
         bounds = self.entry_bounds(header, rows, first, last)
         return self.all_entries(header)[bounds[0] : bounds[-1]], np.diff(bounds), rows.span("length", first, last)
 
     def entry_bounds(self, header: Header, rows: Rows, first: int, last: int) -> NDArray[np.int64]:
-        """Where the entries of consecutive slots begin, and where those of the last end."""
+        """Bounds of the entries of consecutive slots: where each begins, and where the last ends."""
         starts = rows.span("entry", first, last).astype(np.int64)
         end = int(rows.span("entry", last, last + 1)[0]) if last < header.rows else header.entries
         return np.append(starts, end)
@@ -148,7 +145,7 @@ class Content(ABC):
     def append(self, header: Header, columns: Mapping[str, NDArray[Any]], entries: Entries, heap: bytes) -> Header:
         """Write rows behind the last one, and return the header that would make them count."""
         starts = header.entries + np.cumsum(entries.counts) - entries.counts
-        written = {
+        all_columns = {
             **columns,
             "entry": starts,
             "length": entries.lengths,
@@ -156,7 +153,7 @@ class Content(ABC):
         }
         if heap:
             self._heap.write(header.heap, heap)
-        row_file.append(self._rows, header.rows, written, (header.heap, heap))
+        row_file.append(self._rows, header.rows, all_columns, (header.heap, heap))
         self._entries.write(header.entries * ENTRY.itemsize, entries.packed.view(np.uint8))
         return replace(
             header,
@@ -166,11 +163,11 @@ class Content(ABC):
             heap=header.heap + len(heap),
         )
 
-    def append_vectors(self, header: Header, encoded: Encoded, count: int) -> Header:
-        parts: tuple[NDArray[Any], ...] = encoded
+    def append_vectors(self, header: Header, forms: VectorForms, count: int) -> Header:
+        parts: tuple[NDArray[Any], ...] = forms
         for file, width, part in zip(self._vectors, self._widths, parts, strict=True):
             file.write(header.embedded * width, part.reshape(-1).view(np.uint8))
-        checks = vector_checks(encoded, count)
+        checks = vector_checks(forms, count)
         row_file.write_column(self._rows, header.embedded, "vectors", checks)
         return replace(header, embedded=header.embedded + count)
 

@@ -1,7 +1,7 @@
 """A generation continued in the memory of one process: what is appended or changed here nobody else sees.
 
-Knows that the pages of the files are shared until they are written to, so that beginning one costs next to nothing
-whatever the size of the index. It is searched like any other; a commit is a new snapshot and no more.
+The pages of the files are shared until they are written to, so that beginning one costs next to nothing whatever the
+size of the index. It is searched like any other; a commit is a new snapshot and no more.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from reasoningbank.index.examine import Examined
 from reasoningbank.ports import Damage
 
 _OF_NUMBERS_THAT_CANNOT_BE = (ValueError, IndexError, OverflowError, MemoryError, struct.error)
-"""What NumPy and Python raise for an offset beyond the end, a count below zero, an id that is no text."""
+"""Exceptions of NumPy and Python for an offset beyond the end, a count below zero, an id that is no text."""
 _PARTS = (
     ("rows", "its row in the index does not match its checksum"),
     ("words", "its words in the index do not match their checksum"),
@@ -37,18 +37,20 @@ class damage_is_named:  # noqa: N801 - reads as a phrase after `with`
             ) from error
 
 
-def describe(snapshot: Snapshot, examined: Examined, small: list[str]) -> list[Damage]:
+def describe(snapshot: Snapshot, examination: Examined, small: list[str]) -> list[Damage]:
     """Everything that an examination found, each slot once."""
-    found = [Damage(kind="index", id="", problem=problem) for problem in small]
-    found += [Damage(kind="index", id="", problem=f"{name} does not match its checksum") for name in examined.segments]
-    named = np.zeros(len(examined.rows), np.bool_)
+    damages = [Damage(kind="index", id="", problem=problem) for problem in small]
+    damages += [
+        Damage(kind="index", id="", problem=f"{name} does not match its checksum") for name in examination.segments
+    ]
+    is_reported = np.zeros(len(examination.rows), np.bool_)
     for part, problem in _PARTS:
-        sick = getattr(examined, part) & ~named
-        found += [
+        sick = getattr(examination, part) & ~is_reported
+        damages += [
             Damage(kind="index", id=_id_at(snapshot, slot), problem=problem) for slot in np.flatnonzero(sick).tolist()
         ]
-        named |= sick
-    return found
+        is_reported |= sick
+    return damages
 
 
 def _id_at(snapshot: Snapshot, slot: int) -> str:

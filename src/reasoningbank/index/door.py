@@ -15,16 +15,16 @@ T = TypeVar("T")
 
 def names_faults(kind: type[T]) -> type[T]:
     """Wrap what a class offers: methods, properties, class methods that take the folder first, `with` blocks."""
-    for name, offered in list(vars(kind).items()):
+    for name, member in list(vars(kind).items()):
         if name.startswith("_"):
             continue
-        if isinstance(offered, property) and offered.fget is not None:
-            setattr(kind, name, property(_name_errors(offered.fget)))
-        elif isinstance(offered, classmethod):
-            setattr(kind, name, classmethod(_name_errors(offered.__func__)))
-        elif inspect.isfunction(offered):
-            generator = inspect.isgeneratorfunction(inspect.unwrap(offered))
-            setattr(kind, name, _named_block(offered) if generator else _name_errors(offered))
+        if isinstance(member, property) and member.fget is not None:
+            setattr(kind, name, property(_name_errors(member.fget)))
+        elif isinstance(member, classmethod):
+            setattr(kind, name, classmethod(_name_errors(member.__func__)))
+        elif inspect.isfunction(member):
+            generator = inspect.isgeneratorfunction(inspect.unwrap(member))
+            setattr(kind, name, _named_block(member) if generator else _name_errors(member))
     return kind
 
 
@@ -34,9 +34,9 @@ def _what(subject: Any, arguments: tuple[Any, ...]) -> str:
 
 def _name_errors(act: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(act)
-    def call(subject: Any, *arguments: Any, **named: Any) -> Any:
+    def call(subject: Any, *arguments: Any, **keywords: Any) -> Any:
         try:
-            return act(subject, *arguments, **named)
+            return act(subject, *arguments, **keywords)
         except OSError:
             # Only now: most calls meet no fault, and a search makes many.
             with faults_of(_what(subject, arguments)):
@@ -48,8 +48,8 @@ def _name_errors(act: Callable[..., Any]) -> Callable[..., Any]:
 def _named_block(act: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(act)
     @contextmanager
-    def block(subject: Any, *arguments: Any, **named: Any) -> Iterator[Any]:
-        with faults_of(_what(subject, arguments)), act(subject, *arguments, **named) as given:
-            yield given
+    def block(subject: Any, *arguments: Any, **keywords: Any) -> Iterator[Any]:
+        with faults_of(_what(subject, arguments)), act(subject, *arguments, **keywords) as value:
+            yield value
 
     return block

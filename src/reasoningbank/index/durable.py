@@ -1,6 +1,6 @@
 """Writes index files durably, and tells when the disk is full.
 
-Knows syncing, whole files under their final name, and full disks. Refuses to know what is in them, and needs no NumPy.
+Syncing, whole files under their final name, and full disks. Independent of what is in them, and of NumPy.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from reasoningbank.files import whole_file
 
 
 def write_durably(path: Path, parts: list[Any]) -> None:
-    """A whole file under its final name, or none."""
+    """Write a whole file under its final name, or none."""
     # Whoever writes an index has its lock: what a killed one left has this name too, and is replaced.
     draft = path.with_name(f"{path.name}.tmp")
     with full_disk_is_an_error(path), whole_file(path, draft=draft) as file:

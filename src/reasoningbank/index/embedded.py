@@ -1,7 +1,7 @@
 """The embedded index: files in one directory, read through memory maps by any number of processes.
 
-Knows generations (a directory each; `CURRENT` names the one that counts), the writer lock, and what each verb of the
-`Index` port needs. Refuses to know formats and scores, which have files of their own.
+Here are generations (a directory each; `CURRENT` names the one that counts), the writer lock, and what each verb of the
+`Index` port needs. Formats and scores have files of their own.
 """
 
 from __future__ import annotations
@@ -48,7 +48,6 @@ Floats = NDArray[np.float32]
 T = TypeVar("T")
 _CREATE_WAIT_S = 10.0
 _MOST_ATTEMPTS = 20
-_SPARE_SCRATCHES = 2
 _ENCODED_AT_A_TIME = 4096
 _GENERATION = pattern(r"gen-[0-9]{1,15}")
 _SLOTS_PER_TURN = 64
@@ -72,7 +71,9 @@ class EmbeddedIndex:
         renew_in_child(self._begin_in_child)
 
     def _begin_in_child(self) -> None:
-        """Locks that other threads of the parent held are nobody's here, and what was open is opened anew."""
+        """Begin anew in a forked child: locks of the parent's other threads are nobody's here, files are opened
+        again.
+        """
         self._switching = threading.RLock()
         self._handed = threading.local()
         self._scratches = []
@@ -82,7 +83,9 @@ class EmbeddedIndex:
 
     @classmethod
     def open(cls, directory: Path, identity: EmbedderIdentity, facet: str, *, read_only: bool = False) -> Self:
-        """Damage raises `BankDamaged`, and another embedder `EmbedderMismatch`: `renew`, and replay the feed."""
+        """Open an index. If damage raises `BankDamaged`, or another embedder `EmbedderMismatch`: `renew`, replay the
+        feed.
+        """
         index = cls(directory, IndexShape(identity=identity, facet=facet), read_only=read_only)
         if not index._pointer.exists():
             if read_only:
@@ -93,7 +96,7 @@ class EmbeddedIndex:
 
     @classmethod
     def renew(cls, directory: Path, identity: EmbedderIdentity, facet: str) -> Self:
-        """An empty index in the place of one that cannot be opened. Whoever has that one open goes over to this one."""
+        """Put an empty index in the place of one that cannot be opened; whoever has that open goes over to this one."""
         index = cls(directory, IndexShape(identity=identity, facet=facet), read_only=False)
         index._create()
         index._begin_anew()
@@ -124,8 +127,8 @@ class EmbeddedIndex:
     def _create(self) -> None:
         with full_disk_is_an_error(self._pointer):
             make_private_folder(self._directory)
-            granted = self._lock.acquire(_CREATE_WAIT_S)
-        if not granted:
+            has_lock = self._lock.acquire(_CREATE_WAIT_S)
+        if not has_lock:
             raise BankBusy(f"Another process is creating the index in {self._directory}.")
         try:
             if not self._pointer.exists():
@@ -145,8 +148,8 @@ class EmbeddedIndex:
                     stat = os.stat(self._pointer_name)  # noqa: PTH116 - four times a search, and a path is slow
                 except FileNotFoundError as error:
                     raise BankUnavailable(f"The index {self._directory} was removed; open it again.") from error
-                seen = (stat.st_ino, stat.st_mtime_ns)
-                if self._generation is not None and seen == self._current:
+                pointer_version = (stat.st_ino, stat.st_mtime_ns)
+                if self._generation is not None and pointer_version == self._current:
                     return self._generation
                 name = self._pointer.read_text("utf-8", "replace").strip()
                 if not _GENERATION.fullmatch(name):
@@ -162,7 +165,7 @@ class EmbeddedIndex:
                     continue
                 if self._generation is not None:
                     self._generation.close()
-                self._generation, self._current = generation, seen
+                self._generation, self._current = generation, pointer_version
                 return generation
         raise BankDamaged(f"The index {self._directory} names files that do not exist; build the index again.")
 
@@ -197,7 +200,7 @@ class EmbeddedIndex:
         return self._looking_at_latest(lambda content: (content, content.snapshot()))
 
     def _looking_at_latest(self, look: Callable[[Any], T]) -> T:
-        """What there is to see at the content that counts, which another process may replace and remove meanwhile."""
+        """Result of `look` at the content that counts, which another process may replace and remove meanwhile."""
         # Under the lock to the end: a thread that compacts closes the generation that others have just been given.
         with self._switching, damage_is_named(self._directory):
             content = self._content()
@@ -292,9 +295,9 @@ class EmbeddedIndex:
                 # As their writer left them: this batch, or one that follows, says what they should be.
                 snapshot.rows.seal(torn)
             if batch.erased:
-                buried = find(snapshot, batch.erased, alive=False)
-                if buried:
-                    self._compact([slot for slots in buried.values() for slot in slots])
+                slots_by_id = find(snapshot, batch.erased, alive=False)
+                if slots_by_id:
+                    self._compact([slot for slots in slots_by_id.values() for slot in slots])
                     content = self._latest()
             change(content, batch)
             rows = content.snapshot().rows
@@ -317,8 +320,8 @@ class EmbeddedIndex:
     def embed(self, ids: Sequence[str], vectors: Floats) -> None:
         content = self._writer()
         snapshot = content.snapshot()
-        handed: dict[str, int] = getattr(self._handed, "slots", {})
-        if any(memory_id not in handed for memory_id in ids):
+        slot_of: dict[str, int] = getattr(self._handed, "slots", {})
+        if any(memory_id not in slot_of for memory_id in ids):
             raise InvalidInput("Vectors may be given only for the ids that `awaiting_vectors` returned last.")
         shape = (len(ids), self.identity.dimension)
         if vectors.shape != shape:
@@ -327,7 +330,7 @@ class EmbeddedIndex:
             # Compacted in between: the slots have moved, and asking again is cheaper than guessing.
             return
         first, rows = snapshot.header.embedded, snapshot.rows
-        row_of = {handed[memory_id]: row for row, memory_id in enumerate(ids)}
+        row_of = {slot_of[memory_id]: row for row, memory_id in enumerate(ids)}
         last = max(row_of, default=first - 1) + 1
         alive = rows.span("alive", first, last) == 1
         ready = [not living or slot in row_of for slot, living in enumerate(alive.tolist(), first)]
@@ -335,9 +338,9 @@ class EmbeddedIndex:
         header = snapshot.header
         for start in range(first, first + count, _ENCODED_AT_A_TIME):
             stop = min(first + count, start + _ENCODED_AT_A_TIME)
-            given = [slot for slot in range(start, stop) if slot in row_of and alive[slot - first]]
+            slots = [slot for slot in range(start, stop) if slot in row_of and alive[slot - first]]
             block = np.zeros((stop - start, self.identity.dimension), np.float32)
-            block[[slot - start for slot in given]] = vectors[[row_of[slot] for slot in given]]
+            block[[slot - start for slot in slots]] = vectors[[row_of[slot] for slot in slots]]
             header = content.append_vectors(header, encode(block, content.rotation), stop - start)
         if count > 0:
             content.commit(header)
@@ -364,23 +367,23 @@ class EmbeddedIndex:
             scratch = Scratch.of(rows)
         with damage_is_named(self._directory):
             yield scratch
-        if len(self._scratches) < _SPARE_SCRATCHES:
+        if len(self._scratches) < 2:
             self._scratches.append(scratch)
 
-    def vectors_of(self, found: Candidates, rows: Sequence[int]) -> Floats:
+    def vectors_of(self, candidates: Candidates, rows: Sequence[int]) -> Floats:
         content, snapshot = self.latest_snapshot()
-        handles = _handles(found, rows)
+        handles = _handles(candidates, rows)
         slots = handles & _SLOT_OF_HANDLE
-        known = (handles >> _SLOT_BITS == content.number) & (slots < snapshot.header.embedded)
+        has_vector = (handles >> _SLOT_BITS == content.number) & (slots < snapshot.header.embedded)
         vectors = np.zeros((len(handles), self.identity.dimension), np.float32)
-        vectors[known] = widen(snapshot.vectors.full[slots[known]])
+        vectors[has_vector] = widen(snapshot.vectors.full[slots[has_vector]])
         return vectors
 
     # ------------------------------------------------------------ damage
 
-    def are_sound(self, found: Candidates, rows: Sequence[int]) -> bool:
+    def are_sound(self, candidates: Candidates, rows: Sequence[int]) -> bool:
         content, snapshot = self.latest_snapshot()
-        handles = _handles(found, rows)
+        handles = _handles(candidates, rows)
         slots = handles & _SLOT_OF_HANDLE
         slots = slots[(handles >> _SLOT_BITS == content.number) & (slots < snapshot.header.rows)]
         if snapshot.rows.sound(slots).all():
@@ -419,21 +422,21 @@ class EmbeddedIndex:
         )
         return describe(snapshot, examine(generation, snapshot), small)
 
-    def differences(self, known: Sequence[tuple[Memory, Standing]]) -> dict[str, str]:
+    def differences(self, records: Sequence[tuple[Memory, Standing]]) -> dict[str, str]:
         _, snapshot = self.latest_snapshot()
         from reasoningbank.index.comparing import differences
 
         with damage_is_named(self._directory):
-            return differences(snapshot, known)
+            return differences(snapshot, records)
 
-    def heal(self, restored: Callable[[Sequence[str]], Iterable[IndexBatch]]) -> None:
+    def heal(self, rebuild: Callable[[Sequence[str]], Iterable[IndexBatch]]) -> None:
         self._writer()
         old = self._latest()
 
         def fill(fresh: Generation) -> None:
             copy_live(old, fresh, frozenset(), healing=True)
             rows = fresh.snapshot().rows
-            for batch in restored(rows.ids(np.arange(rows.count, dtype=np.int64))):
+            for batch in rebuild(rows.ids(np.arange(rows.count, dtype=np.int64))):
                 change(fresh, batch)
 
         with damage_is_named(self._directory):
@@ -476,19 +479,19 @@ class IndexAhead(EmbeddedIndex):
             bury(self._continuation, batch.erased)
             change(self._continuation, batch)
 
-    def heal(self, restored: Callable[[Sequence[str]], Iterable[IndexBatch]]) -> None:
+    def heal(self, rebuild: Callable[[Sequence[str]], Iterable[IndexBatch]]) -> None:
         with damage_is_named(self._directory):
             self._continuation.heal()
-            for batch in restored(self.ids()):
+            for batch in rebuild(self.ids()):
                 change(self._continuation, batch)
 
     def close(self) -> None:
         self._continuation.close()
 
 
-def _handles(found: Candidates, rows: Sequence[int]) -> NDArray[np.int64]:
-    assert found.handles is not None
-    return found.handles[list(rows)]
+def _handles(candidates: Candidates, rows: Sequence[int]) -> NDArray[np.int64]:
+    assert candidates.handles is not None
+    return candidates.handles[list(rows)]
 
 
 def _remove(directory: Path) -> None:

@@ -1,7 +1,7 @@
 """Verifies the checksums of an index on disk, slot by slot and file by file.
 
-Knows which part of which slot is damaged. Refuses to know what the slots should hold (`index.comparing`) and how damage
-is put right.
+Says which part of which slot is damaged. Independent of what the slots should hold (`index.comparing`) and of how
+damage is put right.
 """
 
 from __future__ import annotations
@@ -14,20 +14,22 @@ from reasoningbank.index.checks import bounded_checks, vector_checks
 from reasoningbank.index.content import Content, Snapshot
 from reasoningbank.index.rows import BLOCK_ROWS
 
-Marked = NDArray[np.bool_]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined:
-    """Which slots do not match their checksums, by what of them does not; and which keyword segments."""
+    """Result of an examination: the slots whose row, words or vectors do not match their checksums, and the keyword
+    segments that do not.
+    """
 
-    rows: Marked
-    words: Marked
-    vectors: Marked
+    rows: Mask
+    words: Mask
+    vectors: Mask
     segments: tuple[str, ...]
 
     @property
-    def sick(self) -> Marked:
+    def sick(self) -> Mask:
         return self.rows | self.words | self.vectors
 
     @property
@@ -37,11 +39,11 @@ class Examined:
 
 def examine(content: Content, snapshot: Snapshot) -> Examined:
     rows = snapshot.header.rows
-    marked = [
+    blocks = [
         examine_slots(content, snapshot, first, min(rows, first + BLOCK_ROWS)) for first in range(0, rows, BLOCK_ROWS)
     ]
     by_row, by_words, by_vectors = (
-        np.concatenate([part[i] for part in marked] or [np.empty(0, np.bool_)]) for i in range(3)
+        np.concatenate([part[i] for part in blocks] or [np.empty(0, np.bool_)]) for i in range(3)
     )
     return Examined(
         # One that a writer is changing, or was when it died, is put in order by whoever follows the feed next.
@@ -54,14 +56,14 @@ def examine(content: Content, snapshot: Snapshot) -> Examined:
     )
 
 
-def are_in_doubt(snapshot: Snapshot, first: int, last: int) -> Marked:
-    """Which of consecutive slots a batch has changed that does not count, or not yet."""
-    found: Marked = snapshot.rows.span("changed", first, last) > np.uint64(snapshot.header.applied)
-    return found
+def are_in_doubt(snapshot: Snapshot, first: int, last: int) -> Mask:
+    """Mask of consecutive slots that a batch has changed which does not count, or not yet."""
+    mask: Mask = snapshot.rows.span("changed", first, last) > np.uint64(snapshot.header.applied)
+    return mask
 
 
-def examine_slots(content: Content, snapshot: Snapshot, first: int, last: int) -> tuple[Marked, Marked, Marked]:
-    """Of consecutive slots, whose row, whose words and whose vectors are damaged."""
+def examine_slots(content: Content, snapshot: Snapshot, first: int, last: int) -> tuple[Mask, Mask, Mask]:
+    """Masks of consecutive slots whose row, whose words and whose vectors are damaged."""
     header, rows = snapshot.header, snapshot.rows
     slots = np.arange(first, last, dtype=np.int64)
     by_row = ~rows.sound(slots)
@@ -72,10 +74,10 @@ def examine_slots(content: Content, snapshot: Snapshot, first: int, last: int) -
     sums = bounded_checks(snapshot.entries, np.where(possible, starts, 0), np.where(possible, stops, 0))
     by_words = ~possible | (sums != rows.span("words", first, last))
     by_vectors = np.zeros(last - first, np.bool_)
-    embedded = max(first, min(last, header.embedded))
-    if embedded > first:
-        kept = snapshot.vectors
-        parts = [part[first:embedded] for part in (kept.signs, kept.finer, kept.full)]
-        sums = vector_checks(parts, embedded - first)
-        by_vectors[: embedded - first] = sums != rows.span("vectors", first, embedded)
+    vectors_end = max(first, min(last, header.embedded))
+    if vectors_end > first:
+        vectors = snapshot.vectors
+        parts = [part[first:vectors_end] for part in (vectors.signs, vectors.finer, vectors.full)]
+        sums = vector_checks(parts, vectors_end - first)
+        by_vectors[: vectors_end - first] = sums != rows.span("vectors", first, vectors_end)
     return by_row, by_words, by_vectors

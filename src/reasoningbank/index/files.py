@@ -1,7 +1,8 @@
 """Append-only files that are read through memory maps.
 
-Knows growing, mapping and making durable. Refuses to know what the bytes mean. Data is added with plain writes, because
-a store into a map of a full disk kills the process instead of raising; a map is only written to where data already is.
+They grow, are mapped and made durable here. Independent of what the bytes mean. Data is added with plain writes,
+because a store into a map of a full disk kills the process instead of raising; a map is only written to where data
+already is.
 
 A file is open only while something is done to it, and from a write until that is durable.
 """
@@ -33,7 +34,9 @@ class GrowingFile:
         self.path = path
         self._writable = writable
         self._written: FileIO | None = None
-        """Open since a write that is not durable yet; not for reading, since the thread that writes may close it."""
+        """The file that is open since a write that is not durable yet; not for reading, since the thread that writes
+        may close it.
+        """
         self._dirty = False
         self._view: Bytes = np.empty(0, np.uint8)
         with self._open():
@@ -60,8 +63,12 @@ class GrowingFile:
         with full_disk_is_an_error(self.path):
             descriptor = self._reserved(at + len(raw))
             while len(raw):
-                done = _write_at(descriptor, raw, at)
-                raw, at = raw[done:], at + done
+                if hasattr(os, "pwrite"):
+                    count = os.pwrite(descriptor, raw, at)
+                else:
+                    os.lseek(descriptor, at, os.SEEK_SET)
+                    count = os.write(descriptor, raw)
+                raw, at = raw[count:], at + count
         self._dirty = True
 
     def reserve(self, size: int) -> None:
@@ -81,18 +88,18 @@ class GrowingFile:
         return descriptor
 
     def touched(self) -> None:
-        """Something was written through a view."""
+        """Note that something was written through a view."""
         self._dirty = True
 
     def sync(self) -> None:
         # Forgotten first: a child that is forked in between must not close what has the number by then.
-        written, self._written = self._written, None
+        handle, self._written = self._written, None
         if self._dirty:
-            with full_disk_is_an_error(self.path), written or self._open() as file:
+            with full_disk_is_an_error(self.path), handle or self._open() as file:
                 sync(file.fileno())
             self._dirty = False
-        elif written is not None:
-            written.close()
+        elif handle is not None:
+            handle.close()
 
     def forget_beyond(self, size: int) -> None:
         """Really remove what a dead writer left behind the committed end.
@@ -118,9 +125,9 @@ class GrowingFile:
 
     def close(self) -> None:
         self._view = np.empty(0, np.uint8)
-        written, self._written = self._written, None
-        if written is not None:
-            written.close()
+        handle, self._written = self._written, None
+        if handle is not None:
+            handle.close()
 
 
 class PrivateFile:
@@ -144,9 +151,9 @@ class PrivateFile:
 
     def reserve(self, size: int) -> None:
         if len(self._view) < size:
-            grown = np.zeros(_with_room(size), np.uint8)
-            grown[: len(self._view)] = self._view
-            self._view = grown
+            view = np.zeros(_with_room(size), np.uint8)
+            view[: len(self._view)] = self._view
+            self._view = view
 
     def touched(self) -> None:
         """Nobody is told."""
@@ -162,7 +169,7 @@ File = GrowingFile | PrivateFile
 
 
 def _is_nearly_full(descriptor: int) -> bool:
-    """Whether a disk that is kept in memory may have no page left for a hole that is looked at through a map: the
+    """True if a disk that is kept in memory may have no page left for a hole that is looked at through a map: the
     system ends a process that does.
     """
     if not hasattr(os, "fstatvfs"):
@@ -184,7 +191,7 @@ def _with_room(size: int) -> int:
 
 
 def _extents(descriptor: int, start: int) -> Iterator[tuple[int, int]]:
-    """Where there is anything behind `start` in a file that is mostly holes."""
+    """Extents of a file that is mostly holes: where there is anything behind `start`."""
     size = os.fstat(descriptor).st_size
     if not hasattr(os, "SEEK_DATA"):
         yield start, size
@@ -198,10 +205,3 @@ def _extents(descriptor: int, start: int) -> Iterator[tuple[int, int]]:
             raise
         start = os.lseek(descriptor, at, os.SEEK_HOLE)
         yield at, start
-
-
-def _write_at(descriptor: int, data: memoryview, at: int) -> int:
-    if hasattr(os, "pwrite"):
-        return os.pwrite(descriptor, data, at)
-    os.lseek(descriptor, at, os.SEEK_SET)
-    return os.write(descriptor, data)

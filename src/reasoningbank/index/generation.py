@@ -1,7 +1,7 @@
 """The files of one generation of an index, opened together.
 
-Knows that the header is written last, and how to take a consistent snapshot while another process appends. Refuses to
-know why rows are added or how they are searched.
+The header is written last, and a consistent snapshot can be taken while another process appends. Independent of why
+rows are added and how they are searched.
 """
 
 from __future__ import annotations
@@ -72,20 +72,20 @@ class Generation(Content):
         return self._snapshot_at(self._header.read())
 
     def continued(self) -> dict[str, PrivateFile]:
-        """Every file, to be continued in memory."""
+        """Every file of the generation, to be continued in memory."""
         return {name: file.continued() for name, file in self._growing.items()}
 
     def problems(self) -> list[str]:
-        """What is wrong with the small files, in words; they are read from the disk again."""
-        found = []
+        """Problems of the small files, in words; they are read from the disk again."""
+        lines = []
         for name in (_ABOUT, _ROTATION):
             try:
                 read_checked(self.directory / name)
             except (BankDamaged, OSError):
-                found.append(f"{name} does not match its checksum")
+                lines.append(f"{name} does not match its checksum")
         if self._header.whole_copies() < 2:
-            found.append("one of the two copies of the header does not match its checksum")
-        return found
+            lines.append("one of the two copies of the header does not match its checksum")
+        return lines
 
     # ------------------------------------------------------------ writing; the caller holds the lock
 
@@ -103,16 +103,16 @@ class Generation(Content):
         return self._snapshot
 
     def _seal(self, header: Header) -> tuple[tuple[int, int, int], ...]:
-        known = {(first, last): check for first, last, check in header.segments}
-        wanted = merge_ranges(tuple(known), header.rows)
-        fresh = [span for span in wanted if span not in known]
+        checks = {(first, last): check for first, last, check in header.segments}
+        ranges = merge_ranges(tuple(checks), header.rows)
+        fresh = [span for span in ranges if span not in checks]
         if fresh:
             rows = self._rows_at(header)
             for first, last in fresh:
                 entries = self.entries(header, rows, first, last)
-                known[first, last] = seal(self.directory / segment_name(first, last), *entries)
+                checks[first, last] = seal(self.directory / segment_name(first, last), *entries)
             sync_folder(self.directory)
-        return tuple((*span, known[span]) for span in wanted)
+        return tuple((*span, checks[span]) for span in ranges)
 
     def clear_up(self) -> None:
         """Remove what a writer that died left behind: bytes past the committed ends, and files nobody lists."""
@@ -122,9 +122,9 @@ class Generation(Content):
         self._growing["entries"].forget_beyond(header.entries * ENTRY.itemsize)
         for name, width in zip(VECTOR_FILES, self._widths, strict=True):
             self._growing[name].forget_beyond(header.embedded * width)
-        listed = {segment_name(first, last) for first, last, _ in header.segments}
+        names = {segment_name(first, last) for first, last, _ in header.segments}
         for path in self.directory.glob("words-*"):
-            if path.name not in listed:
+            if path.name not in names:
                 path.unlink(missing_ok=True)
         for file in self._growing.values():
             file.sync()

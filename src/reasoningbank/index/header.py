@@ -1,7 +1,7 @@
 """Header of an index: the few numbers that say how much of the other files counts.
 
-Knows two alternating copies with a checksum each, so that a torn write costs one commit and never the index. Refuses to
-know what the numbers are about.
+There are two alternating copies with a checksum each, so that a torn write costs one commit and never the index.
+Independent of what the numbers are about.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ _COPY_AT = (0, 4096)
 _FIXED = struct.Struct("<4sIQQQQQQQQI")
 _SEGMENT = struct.Struct("<III")
 _SEQUENCE = struct.Struct("<Q")
-_SEQUENCE_AT = 8
 _CHECKSUM = struct.Struct("<I")
 
 
@@ -48,14 +47,14 @@ class Header:
 
 
 def read_header(path: Path) -> Header:
-    """The newest whole copy."""
+    """The newest whole copy of a header."""
     content = path.read_bytes()
     _check_size(path, len(content))
     return _newest([content[at : at + _COPY_BYTES] for at in _COPY_AT], path)
 
 
 class HeaderFile:
-    """One that is mapped, to see at once what other processes write."""
+    """A header file that is mapped, to see at once what other processes write."""
 
     def __init__(self, path: Path) -> None:
         # Brings NumPy along, which whoever only reads a header does without.
@@ -68,15 +67,15 @@ class HeaderFile:
 
     @classmethod
     def create(cls, path: Path, header: Header) -> None:
-        """A new one: to write over one that is there would empty it under the eyes of whoever has it mapped."""
+        """Make a new header file: writing over an old one would empty it under the eyes of whoever has it mapped."""
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-            made = os.fdopen(os.open(path, flags, PRIVATE_MODE), "wb")
+            new_file = os.fdopen(os.open(path, flags, PRIVATE_MODE), "wb")
         except FileExistsError as error:
             raise BankUnavailable(
                 f"The index {path.parent} is being made by another process at this moment: try again."
             ) from error
-        with made as file:
+        with new_file as file:
             for at in _COPY_AT:
                 file.seek(at)
                 file.write(_pack(header))
@@ -86,7 +85,8 @@ class HeaderFile:
 
     def sequence(self) -> int:
         """The newest sequence number that either copy claims, checked or not: cheap, to see whether to `read`."""
-        return max(int(_SEQUENCE.unpack_from(self._map, at + _SEQUENCE_AT)[0]) for at in _COPY_AT)
+        # It stands eight bytes behind the beginning of a copy.
+        return max(int(_SEQUENCE.unpack_from(self._map, at + 8)[0]) for at in _COPY_AT)
 
     def read(self) -> Header:
         return _newest([self._copy(at) for at in _COPY_AT], self._path)
@@ -120,11 +120,11 @@ def _newest(copies: list[bytes], path: Path) -> Header:
 
 
 def _pack(header: Header) -> bytes:
-    fixed = _FIXED.pack(
+    numbers = _FIXED.pack(
         _MAGIC, FORMAT, header.sequence, header.rows, header.embedded, header.applied, header.mark,
         header.entries, header.length, header.heap, len(header.segments),
     )  # fmt: skip
-    body = fixed + b"".join(_SEGMENT.pack(*segment) for segment in header.segments)
+    body = numbers + b"".join(_SEGMENT.pack(*segment) for segment in header.segments)
     body = body.ljust(_COPY_BYTES - _CHECKSUM.size, b"\0")
     return body + _CHECKSUM.pack(zlib.crc32(body))
 
@@ -142,13 +142,15 @@ def _unpack(copy: bytes, path: Path) -> Header | None:
     if not _is_whole(copy):
         return None
     body = copy[: -_CHECKSUM.size]
-    magic, version, sequence, rows, embedded, applied, mark, entries, length, heap, count = _FIXED.unpack_from(body)
+    magic, version, sequence, rows, vector_count, position, mark, entries, length, heap, count = _FIXED.unpack_from(
+        body
+    )
     if magic != _MAGIC or version < FORMAT:
         return None
     if version > FORMAT:
         raise BankTooNew(f"The index {path.parent} was written by a newer version of this program.")
     segments = tuple(_SEGMENT.unpack_from(body, _FIXED.size + i * _SEGMENT.size) for i in range(count))
     return Header(
-        sequence=sequence, rows=rows, embedded=embedded, applied=applied, mark=mark,
+        sequence=sequence, rows=rows, embedded=vector_count, applied=position, mark=mark,
         entries=entries, length=length, heap=heap, segments=segments,
     )  # fmt: skip

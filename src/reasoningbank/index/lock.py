@@ -1,7 +1,7 @@
 """Writer lock of an index: one thread of one process at a time.
 
-Knows the lock file and whether its last holder let go in good order. Refuses to know what is being protected. The
-kernel drops the lock when a holder dies, however it dies; the byte in the file then tells the next one to clear up.
+The lock file tells whether its last holder let go in good order. Independent of what is being protected. The kernel
+drops the lock when a holder dies, however it dies; the byte in the file then tells the next one to clear up.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ class WriterLock:
         if self.held:
             return False
         deadline = time.monotonic() + wait_s
-        granted = False
+        has_lock = False
         try:
             if self._thread_lock.acquire(timeout=max(0.0, wait_s)):
                 self._descriptor = open_lock(self._path)
-                granted = lock_until(self._descriptor, deadline)
+                has_lock = lock_until(self._descriptor, deadline)
         finally:
             # An interrupt may have come before or after the threads' own lock was granted.
-            if not granted and self._thread_lock._is_owned():  # noqa: SLF001
+            if not has_lock and self._thread_lock._is_owned():  # noqa: SLF001
                 self._let_go()
-        if granted:
+        if has_lock:
             self._owner = threading.get_ident()
-        return granted
+        return has_lock
 
     def _let_go(self) -> None:
         descriptor, self._descriptor = self._descriptor, None
@@ -65,7 +65,7 @@ class WriterLock:
         self._thread_lock.release()
 
     def left_in_disorder(self) -> bool:
-        """Whether the holder before us died while it held the lock. Marks the lock as held by us."""
+        """True if the holder before us died while it held the lock. Marks the lock as held by us."""
         assert self._descriptor is not None
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         before = os.read(self._descriptor, 1)

@@ -1,12 +1,14 @@
 """Masks of the slots that a filter lets through.
 
-Knows the parts of a filter, their order, and how many rows each removed. Refuses to know how the survivors are ranked.
-Names are compared by 64-bit keys, tags by 32-bit ones: a caller that hands memories out checks the final few exactly.
+Here are the parts of a filter, their order, and how many rows each removed. Independent of how the survivors are
+ranked. Names are compared by 64-bit keys, tags by 32-bit ones: a caller that hands memories out checks the final few
+exactly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,24 +27,23 @@ OUTCOMES = tuple(Outcome)
 STATES = tuple(State)
 _PROJECT = SCOPES.index(Scope.PROJECT)
 _TEAM = SCOPES.index(Scope.TEAM)
-_MOST_KEPT = 4
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Passed:
     mask: Mask
-    """One for each row."""
+    """True for each row that passes."""
     considered: int
     filtered_out: dict[str, int]
     own: Mask | None = None
     """The rows of the tenant, where there are others' too: how rare a word is must not be learned from those."""
     mean_length: float = 0.0
-    """Of those rows, in half units."""
+    """Mean length of those rows, in half units."""
 
 
 class Masks:
-    """What filters let through of the rows as of one commit. The last few are kept: most searches ask with the same."""
+    """Rows that filters let through, as of one commit. The last few are kept: most searches use the same filter."""
 
     def __init__(self) -> None:
         # Replaced as a whole: threads share it.
@@ -51,12 +52,12 @@ class Masks:
     def passed(
         self, where: Filter, rows: Rows, segments: Sequence[Segment], tail: Tail, scratch: tuple[Mask, Mask]
     ) -> Passed:
-        for asked, passed in self._kept:
-            if asked == where:
-                return passed
-        passed = apply_filter(where, rows, segments, tail, scratch)
-        self._kept = ((where, passed), *self._kept[: _MOST_KEPT - 1])
-        return passed
+        for key, selection in self._kept:
+            if key == where:
+                return selection
+        selection = apply_filter(where, rows, segments, tail, scratch)
+        self._kept = ((where, selection), *self._kept[:3])
+        return selection
 
 
 def apply_filter(
@@ -68,17 +69,17 @@ def apply_filter(
     np.equal(rows.blocks("alive"), 1, out=mask)
     everybody = int(np.count_nonzero(flat))
     _keep_equal(mask, other, rows.blocks("tenant"), name_key(where.tenant))
-    left = int(np.count_nonzero(flat))
-    own = flat.copy() if left < everybody else None
-    mean_length = float(rows.span("length", 0, count)[own].mean()) if own is not None and left else 0.0
-    removed: dict[str, int] = {}
+    remaining = int(np.count_nonzero(flat))
+    own = flat.copy() if remaining < everybody else None
+    mean_length = float(rows.span("length", 0, count)[own].mean()) if own is not None and remaining else 0.0
+    removals: dict[str, int] = {}
     for name, keep in _parts(where, rows, segments, tail):
         keep(mask, other)
         now = int(np.count_nonzero(flat))
-        if now < left:
-            removed[name] = left - now
-        left = now
-    return Passed(flat.copy(), left, removed, own, mean_length)
+        if now < remaining:
+            removals[name] = remaining - now
+        remaining = now
+    return Passed(flat.copy(), remaining, removals, own, mean_length)
 
 
 Keep = Callable[[Mask, Mask], None]
@@ -106,7 +107,7 @@ def _parts(where: Filter, rows: Rows, segments: Sequence[Segment], tail: Tail) -
     parts += _tag_parts(where, segments, tail)
     for name, value in (("agent", where.agent), ("task_type", where.task_type)):
         if value is not None:
-            parts.append((name, _equal_to(rows.blocks(name), name_key(value))))
+            parts.append((name, partial(_keep_equal, column=rows.blocks(name), key=name_key(value))))
     return parts
 
 
@@ -115,26 +116,22 @@ def _tag_parts(where: Filter, segments: Sequence[Segment], tail: Tail) -> Iterat
         terms = np.array([tag_term(tag) for tag in set(where.tags)], np.uint32)
         yield "tags", lambda mask, other: _keep_tagged(mask, other, terms, segments, tail)
     if where.without_tags:
-        unwanted = np.array([tag_term(tag) for tag in set(where.without_tags)], np.uint32)
-        yield "without_tags", lambda mask, other: _drop_tagged(mask, other, unwanted, segments, tail)
+        exclusions = np.array([tag_term(tag) for tag in set(where.without_tags)], np.uint32)
+        yield "without_tags", lambda mask, other: _drop_tagged(mask, other, exclusions, segments, tail)
 
 
-def _drop_other_teams(shared: Mask, tenant: str, team: TeamReach, rows: Rows) -> None:
-    """Of the rows that are for more than their project, leave out those of other teams. Few rows are team-scoped, so
+def _drop_other_teams(mask: Mask, tenant: str, team: TeamReach, rows: Rows) -> None:
+    """Leave out rows of other teams, of those that are for more than their project. Few rows are team-scoped, so
     only their names are looked up.
     """
     slots = np.flatnonzero(rows.blocks("scope") == _TEAM)
     keys = np.array([name_key(tenant, namespace) for namespace in team.namespaces], np.uint64)
-    shared.reshape(-1)[slots[np.isin(rows.take("namespace", slots), keys, invert=team.inside)]] = False
+    mask.reshape(-1)[slots[np.isin(rows.take("namespace", slots), keys, invert=team.inside)]] = False
 
 
 def _keep_equal(mask: Mask, other: Mask, column: NDArray[Any], key: int) -> None:
     np.equal(column, column.dtype.type(key), out=other)
     mask &= other
-
-
-def _equal_to(column: NDArray[Any], key: int) -> Keep:
-    return lambda mask, other: _keep_equal(mask, other, column, key)
 
 
 def _any_of(column: NDArray[Any], values: list[int]) -> Keep:
@@ -152,18 +149,18 @@ def _any_of(column: NDArray[Any], values: list[int]) -> Keep:
 
 def _drop_tagged(mask: Mask, other: Mask, terms: NDArray[np.uint32], segments: Sequence[Segment], tail: Tail) -> None:
     for number in range(len(terms)):
-        tagged = np.ones_like(mask)
-        _keep_tagged(tagged, other, terms[number : number + 1], segments, tail)
-        np.greater(mask, tagged, out=mask)
+        matches = np.ones_like(mask)
+        _keep_tagged(matches, other, terms[number : number + 1], segments, tail)
+        np.greater(mask, matches, out=mask)
 
 
 def _keep_tagged(mask: Mask, other: Mask, terms: NDArray[np.uint32], segments: Sequence[Segment], tail: Tail) -> None:
-    found = [segment.find(terms) for segment in segments]
+    ranges = [segment.find(terms) for segment in segments]
     in_tail = tail.find(terms)
     flat = other.reshape(-1)
     for i in range(len(terms)):
         flat.fill(False)
-        for segment, (start, stop) in zip(segments, found, strict=True):
+        for segment, (start, stop) in zip(segments, ranges, strict=True):
             flat[(segment.postings(start[i], stop[i]) >> np.uint32(8)) + np.uint32(segment.first)] = True
         flat[tail.slots[in_tail[i]]] = True
         mask &= other

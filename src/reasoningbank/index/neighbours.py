@@ -1,7 +1,7 @@
 """Turns of one conversation that were kept one after the other: each helps to find its neighbour.
 
-Slots are given in the order of storing, so the turn before lies in the slot before. Knows slots and conversations by
-their keys. Refuses to know what a neighbour's word is worth.
+Slots are given in the order of storing, so the turn before lies in the slot before. Independent of what a neighbour's
+word is worth: here are only slots, and conversations by their keys.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _STEPS = np.array([-1, 1], np.int64)
 
 
 def with_neighbours(slots: Slots, rows: Rows, mask: Mask) -> tuple[Slots, NDArray[np.int64]]:
-    """The slots with those of the turns beside them, and for each the rows of its neighbours, or −1."""
+    """Slots together with those of the turns beside them, and for each the rows of its neighbours, or −1."""
     talks = rows.take("conversation", slots)
     if not (talks != ABSENT).any():
         return slots, np.full((len(slots), 2), -1, np.int64)
@@ -29,7 +29,7 @@ def with_neighbours(slots: Slots, rows: Rows, mask: Mask) -> tuple[Slots, NDArra
 
 
 def _turns_beside(slots: Slots, rows: Rows, mask: Mask) -> NDArray[np.int64]:
-    """(n, 2): the slots before and after that hold a turn of the same conversation and pass the filter, or −1."""
+    """Slots before and after, as (n, 2), with a turn of the same conversation that passes the filter; else −1."""
     near = slots[:, None] + _STEPS
     there = (near >= 0) & (near < rows.count)
     near = np.where(there, near, 0)

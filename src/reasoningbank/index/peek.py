@@ -9,12 +9,10 @@ from reasoningbank.core.errors import BankDamaged, EmbedderMismatch
 from reasoningbank.index.header import read_header
 from reasoningbank.ports import IndexInfo
 
-_LOOKS = 5
-
 
 def peek(directory: Path) -> IndexInfo | None:
-    """None when there is no index, or one of an older version of this program."""
-    for _ in range(_LOOKS):
+    """Size and position of an index; None if there is none, or one of an older version of this program."""
+    for _ in range(5):
         name = _name_of_current(directory)
         try:
             header = read_header(directory / name / "header")
@@ -39,7 +37,7 @@ def peek(directory: Path) -> IndexInfo | None:
 
 
 def bytes_on_disk(folder: Path) -> int:
-    """What the files of a generation take on disk: the columns are sparse files, so their length says little.
+    """Disk space that the files of a generation take: the columns are sparse files, so their length says little.
 
     Nothing where another thread or process is putting another one in its place.
     """

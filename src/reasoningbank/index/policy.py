@@ -1,6 +1,6 @@
 """Every number that trades memory, speed and recall in the embedded index, and where it was measured.
 
-Knows defaults and their reasons. Refuses to know how they are used. Measurements: `docs/decisions`.
+Defaults and their reasons, independent of how they are used. Measurements: `docs/decisions`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class VectorPolicy:
 class CompactionPolicy:
     dead_rows: int = 1024
     dead_share: float = 0.25
-    """Both must be exceeded."""
+    """Share of dead rows beyond which a generation is compacted; `dead_rows` must be exceeded, too."""
 
 
 SEGMENTS = SegmentPolicy()

@@ -1,7 +1,7 @@
 """Fixed random rotation of vectors, so that every dimension speaks for all before only signs are kept.
 
-Knows how to turn vectors so that sign bits approximate the angle whatever the vectors were like: the n-gram hash gives
-sparse non-negative ones, whose own signs say nothing. Refuses to know about files and search.
+Vectors are turned so that sign bits approximate the angle whatever the vectors were like: the n-gram hash gives sparse
+non-negative ones, whose own signs say nothing. Independent of files and search.
 
 The rotation is a product of small orthogonal matrices (two rounds of sign flips and a Kronecker product), as good as a
 full random one in recall and a hundred times smaller. It is kept with the index, where no change in NumPy moves it.
@@ -19,7 +19,6 @@ from reasoningbank.core.frozen import dataclass
 Floats = NDArray[np.float32]
 _WORD_BITS = 64
 _ROUNDS = 2
-_SEED = 20251
 _STEP_PRODUCTS = 1 << 19
 """Multiplications of one step: few enough for BLAS to stay in this thread, and for the rows to stay in the cache. All
 rows at once took twice as long on a quiet machine and nine times as long on a busy one."""
@@ -39,22 +38,22 @@ class Rotation:
         return int(self.signs.shape[1])
 
     def turn(self, vectors: Floats) -> Floats:
-        """(n, dimension) to (n, bits)."""
+        """Turn vectors: (n, dimension) to (n, bits)."""
         count, dimension = vectors.shape
-        turned = np.zeros((count, self.bits), np.float32)
-        turned[:, :dimension] = vectors
+        components = np.zeros((count, self.bits), np.float32)
+        components[:, :dimension] = vectors
         step = max(1, _STEP_PRODUCTS // (self.bits * max(self.left.shape[1], self.right.shape[1])))
         for start in range(0, count, step):
-            self._turn(turned[start : start + step])
-        return turned
+            self._turn(components[start : start + step])
+        return components
 
     def _turn(self, rows: Floats) -> None:
-        """In place."""
+        """Turn rows in place."""
         count, a, b = len(rows), self.left.shape[1], self.right.shape[1]
-        for signs, left, right in zip(self.signs, self.left, self.right, strict=True):
+        for signs, left_factor, right_factor in zip(self.signs, self.left, self.right, strict=True):
             rows *= signs
-            across = (rows.reshape(count * a, b) @ right).reshape(count, a, b)
-            rows[:] = (across.transpose(0, 2, 1).reshape(count * b, a) @ left).reshape(count, self.bits)
+            across = (rows.reshape(count * a, b) @ right_factor).reshape(count, a, b)
+            rows[:] = (across.transpose(0, 2, 1).reshape(count * b, a) @ left_factor).reshape(count, self.bits)
 
 
 def bits_for(dimension: int) -> int:
@@ -62,7 +61,7 @@ def bits_for(dimension: int) -> int:
 
 
 def make_rotation(dimension: int) -> Rotation:
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(20251)
     bits = bits_for(dimension)
     a = next(a for a in range(math.isqrt(bits), 0, -1) if bits % a == 0)
     return Rotation(
@@ -84,5 +83,7 @@ def to_bytes(rotation: Rotation) -> bytes:
 def from_bytes(raw: bytes) -> Rotation:
     rounds, a, b = (int(size) for size in np.frombuffer(raw, "<i4", 3))
     numbers = np.frombuffer(raw, "<f4", offset=12)
-    signs, left, right = np.split(numbers, np.cumsum([rounds * a * b, rounds * a * a]))
-    return Rotation(signs.reshape(rounds, a * b), left.reshape(rounds, a, a), right.reshape(rounds, b, b))
+    signs, left_factors, right_factors = np.split(numbers, np.cumsum([rounds * a * b, rounds * a * a]))
+    return Rotation(
+        signs.reshape(rounds, a * b), left_factors.reshape(rounds, a, a), right_factors.reshape(rounds, b, b)
+    )

@@ -1,6 +1,6 @@
 """Columns of an index: what is known about each slot besides its text and vectors.
 
-Knows the columns, their layout and the ids that are too long for theirs. Refuses to know what a filter or a rank is.
+Here are the columns, their layout and the ids that are too long for theirs. Independent of filters and ranking.
 
 All columns share one file, so that a commit makes one file durable instead of fifteen: the file is a sequence of blocks
 of `BLOCK_ROWS` slots, and within a block each column lies in one piece. A column is therefore a strided two-dimensional
@@ -62,10 +62,10 @@ slot has in other files, `check` is that of the row itself."""
 _UNCHECKED = ("changed", "vectors", "check")
 """Written before the row, to say that it is being changed; after it, when its vectors come; or checksums themselves."""
 COPIED = tuple(name for name in COLUMNS if name not in ("id", "entry", "length", "words", "vectors", "check"))
-"""What a row takes along into another generation; the rest depends on where it comes to lie."""
+"""Columns that a row takes along into another generation; the rest depends on where it comes to lie."""
 _CHECKED = tuple(name for name in COLUMNS if name not in _UNCHECKED)
 STARTS: dict[str, int] = {}
-"""Where a column lies within its block, in bytes."""
+"""Offset of a column within its block, in bytes."""
 _at = 0
 for _name, _dtype in COLUMNS.items():
     STARTS[_name] = _at
@@ -81,7 +81,7 @@ def blocks_for(rows: int) -> int:
 
 
 class Rows:
-    """The columns of one generation as far as they are mapped. A writer and its readers share the pages."""
+    """Columns of one generation, as far as they are mapped. A writer and its readers share the pages."""
 
     def __init__(self, file: File, heap: File, rows: int, heap_bytes: int) -> None:
         self._file = file
@@ -97,15 +97,15 @@ class Rows:
         return self._columns[name]
 
     def take(self, name: str, slots: Slots) -> NDArray[Any]:
-        found: NDArray[Any] = self._columns[name][slots >> _BLOCK_BITS, slots & (BLOCK_ROWS - 1)]
-        return found
+        values: NDArray[Any] = self._columns[name][slots >> _BLOCK_BITS, slots & (BLOCK_ROWS - 1)]
+        return values
 
     def put(self, name: str, slots: Slots, values: Any) -> None:
         self._columns[name][slots >> _BLOCK_BITS, slots & (BLOCK_ROWS - 1)] = values
         self._file.touched()
 
     def announce(self, slots: Slots, number: int) -> None:
-        """Say durably that the batch with this number is changing these rows, so that one which a power loss leaves
+        """Note durably that the batch with this number is changing these rows, so that one which a power loss leaves
         half changed is known for it.
         """
         if len(slots):
@@ -123,22 +123,22 @@ class Rows:
         self.put("check", slots, self._checks(slots))
 
     def sound(self, slots: Slots) -> NDArray[np.bool_]:
-        """Which of the slots hold what was written to them."""
-        found = self._few_checks(slots) if len(slots) <= _FEW else self._checks(slots)
-        sound: NDArray[np.bool_] = found == self.take("check", slots)
+        """True for each slot that holds what was written to it."""
+        sums = self._few_checks(slots) if len(slots) <= _FEW else self._checks(slots)
+        sound: NDArray[np.bool_] = sums == self.take("check", slots)
         return sound
 
     def _few_checks(self, slots: Slots) -> Sums:
-        """The same a piece at a time: to lay a few rows side by side takes longer than to sum them up."""
-        crc, raw, found = zlib.crc32, self._raw, []
+        """Checksums of a few rows, a piece at a time: to lay them side by side takes longer than to sum them up."""
+        crc, raw, sums = zlib.crc32, self._raw, []
         for slot in slots.tolist():
             block, local = divmod(slot, BLOCK_ROWS)
             total, base = slot, block * BLOCK_BYTES
             for start, size in _PIECES:
                 at = base + start + local * size
                 total = crc(raw[at : at + size], total)
-            found.append(_with_long_id(total, raw[base + local * _ID_BYTES :], (0, self._heap)))
-        return np.array(found, np.uint32)
+            sums.append(_with_long_id(total, raw[base + local * _ID_BYTES :], (0, self._heap)))
+        return np.array(sums, np.uint32)
 
     def _checks(self, slots: Slots) -> Sums:
         return _checks_of({name: self.take(name, slots) for name in _CHECKED}, slots, (0, self._heap))
@@ -152,11 +152,11 @@ class Rows:
         return flat[first - (block << _BLOCK_BITS) : last - (block << _BLOCK_BITS)]
 
     def ids(self, slots: Slots) -> list[str]:
-        found: list[bytes] = self.take("id", slots).tolist()
+        raw_ids: list[bytes] = self.take("id", slots).tolist()
         try:
-            return [raw.decode() for raw in found]
+            return [raw.decode() for raw in raw_ids]
         except UnicodeDecodeError:
-            return [self._id(raw) for raw in found]
+            return [self._id(raw) for raw in raw_ids]
 
     def _id(self, raw: bytes) -> str:
         if raw and raw[0] == _LONG_MARK:
@@ -171,8 +171,8 @@ class Rows:
 class Standings(Sequence[Standing]):
     """Standings by slot, made one by one when asked for: most candidates are never looked at closely."""
 
-    def __init__(self, packed: NDArray[Any]) -> None:
-        self._packed = packed
+    def __init__(self, entries: NDArray[Any]) -> None:
+        self._packed = entries
 
     def __len__(self) -> int:
         return len(self._packed)
@@ -188,7 +188,7 @@ class Standings(Sequence[Standing]):
 
     @property
     def columns(self) -> dict[str, NDArray[Any]]:
-        """The same by field, for whoever reckons with all of them at once."""
+        """Standings by field, for whoever reckons with all of them at once."""
         return {name: self._packed[name] for name in STANDING.names or ()}
 
     def __eq__(self, other: object) -> bool:
@@ -211,7 +211,7 @@ def _column(raw: NDArray[np.uint8], name: str, blocks: int) -> NDArray[Any]:
 
 
 def append(file: File, first: int, columns: Mapping[str, NDArray[Any]], heap: tuple[int, bytes]) -> None:
-    """`heap` is where the long ids among them were put, and they themselves."""
+    """Append rows. `heap` has the offset and the bytes of the long ids among them."""
     count = len(columns["id"])
     file.reserve(blocks_for(first + count) * BLOCK_BYTES)
     rows = {name: np.ascontiguousarray(columns[name], COLUMNS[name]) for name in _CHECKED}
@@ -228,7 +228,9 @@ def write_column(file: File, first: int, name: str, values: NDArray[Any]) -> Non
 
 
 def _checks_of(columns: Mapping[str, NDArray[Any]], slots: Slots, heap: tuple[int, NDArray[np.uint8]]) -> Sums:
-    """A long id counts with what the heap holds of it; `heap` is a piece of it, and where that lies."""
+    """Checksums of whole rows. A long id counts with what the heap holds of it; `heap` is the offset and the bytes
+    of a piece of it.
+    """
     count = len(slots)
     rows = np.concatenate(
         [np.ascontiguousarray(columns[name]).view(np.uint8).reshape(count, -1) for name in _CHECKED], axis=1
@@ -245,8 +247,8 @@ def _with_long_id(check: int, row: memoryview, heap: tuple[int, NDArray[np.uint8
     _, at, size = _LONG.unpack(row[: _LONG.size])
     first = max(0, at - heap[0])
     # A damaged one may point anywhere.
-    held = heap[1][first : first + size] if first < len(heap[1]) else heap[1][:0]
-    return zlib.crc32(held.data, check)
+    id_bytes = heap[1][first : first + size] if first < len(heap[1]) else heap[1][:0]
+    return zlib.crc32(id_bytes.data, check)
 
 
 def forget_beyond(file: GrowingFile, rows: int) -> None:
@@ -259,24 +261,24 @@ def forget_beyond(file: GrowingFile, rows: int) -> None:
 
 
 def _pieces(name: str, first: int, count: int) -> Iterator[tuple[int, int, int]]:
-    """(offset in the file, start, stop) for each block that `count` rows from `first` on touch."""
-    size, done = COLUMNS[name].itemsize, 0
-    while done < count:
-        block, local = divmod(first + done, BLOCK_ROWS)
-        part = min(count - done, BLOCK_ROWS - local)
-        yield block * BLOCK_BYTES + STARTS[name] + local * size, done, done + part
-        done += part
+    """Pieces of `count` rows from `first` on, block by block, as (offset in the file, start, stop)."""
+    size, start = COLUMNS[name].itemsize, 0
+    while start < count:
+        block, local = divmod(first + start, BLOCK_ROWS)
+        part = min(count - start, BLOCK_ROWS - local)
+        yield block * BLOCK_BYTES + STARTS[name] + local * size, start, start + part
+        start += part
 
 
 def packed_ids(ids: list[str], heap_at: int) -> tuple[NDArray[Any], bytes]:
     """The id column for `ids`, and what to append to the heap at `heap_at` for those that do not fit."""
-    packed, heap = [], bytearray()
+    column, heap = [], bytearray()
     for name in ids:
         raw = name.encode("utf-8", "surrogatepass")
         # A fixed-width column drops trailing NULs, so an id that ends in one is kept as a long one.
         if len(raw) > _ID_BYTES or raw.endswith(b"\0"):
-            packed.append(_LONG.pack(_LONG_MARK, heap_at + len(heap), len(raw)))
+            column.append(_LONG.pack(_LONG_MARK, heap_at + len(heap), len(raw)))
             heap += raw
         else:
-            packed.append(raw)
-    return np.array(packed, COLUMNS["id"]), bytes(heap)
+            column.append(raw)
+    return np.array(column, COLUMNS["id"]), bytes(heap)

@@ -1,6 +1,6 @@
 """Searches one snapshot of the index: names, vectors, keywords.
 
-Knows how the two sides, vectors and keywords, are asked and put together. Refuses to know how they are fused or ranked:
+The two sides, vectors and keywords, are searched here and put together. Independent of how they are fused or ranked:
 every candidate carries both scores, whichever side found it.
 """
 
@@ -54,60 +54,60 @@ class Scratch:
 
 
 def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int) -> Candidates:
-    """A handle is a slot with `handle_base`, which has none of its bits, laid over it."""
+    """Search a snapshot. Handles are slots with `handle_base`, which has none of their bits, laid over them."""
     rows, header = snapshot.rows, snapshot.header
-    passed = snapshot.masks.passed(probe.where, rows, snapshot.segments, snapshot.tail, scratch.masks)
+    selection = snapshot.masks.passed(probe.where, rows, snapshot.segments, snapshot.tail, scratch.masks)
     scores = scratch.scores[: header.rows]
     query = query_terms(probe.text)
-    asked = _vector_query(probe.vector, snapshot)
-    shares, exact = _slots_by_words(snapshot, probe, passed)
-    if passed.considered and probe.depth > 0:
-        by_vector, cosine = _nearest(snapshot, asked, probe.depth, passed.mask, scratch)
+    vector_query = _vector_query(probe.vector, snapshot)
+    shares, exact = _slots_by_words(snapshot, probe, selection)
+    if selection.considered and probe.depth > 0:
+        by_vector, cosine = _nearest(snapshot, vector_query, probe.depth, selection.mask, scratch)
         ceiling, shares_worth = score(
             scores,
             query,
             snapshot.segments,
             snapshot.tail,
-            mean_length(snapshot, passed),
-            own=passed.own,
-            named=shares.terms,
+            mean_length(snapshot, selection),
+            own=selection.own,
+            rare_terms=shares.terms,
             holders=shares.slots,
         )
-        by_keyword = best_slots(scores, passed.mask, probe.depth, scratch.masks[0]) if ceiling else _NONE
+        by_keyword = best_slots(scores, selection.mask, probe.depth, scratch.masks[0]) if ceiling else _NONE
     else:
         scores.fill(0.0)
         ceiling, shares_worth = 0.0, np.empty(0, np.float32)
         by_vector = by_keyword = _NONE
         cosine = np.empty(0, np.float32)
-    found = dict.fromkeys(
+    candidate_slots = dict.fromkeys(
         (
             *by_vector.tolist(),
             *by_keyword.tolist(),
-            *_asked_for(snapshot, probe, passed.mask),
+            *(of_id[-1] for of_id in find(snapshot, probe.also).values() if selection.mask[of_id[-1]]),
             *shares.best(shares_worth, probe.depth),
             *exact,
         )
     )
-    slots, beside = with_neighbours(np.fromiter(found, np.int64), rows, passed.mask)
+    slots, beside = with_neighbours(np.fromiter(candidate_slots, np.int64), rows, selection.mask)
     form, parametric = likeness(probe.text, rows.take("form", slots))
-    ended = len(by_vector) < probe.depth and len(by_keyword) < probe.depth
+    is_exhausted = len(by_vector) < probe.depth and len(by_keyword) < probe.depth
     return Candidates(
         ids=rows.ids(slots),
-        cosine=np.concatenate((cosine, _cosines(snapshot, asked, slots[len(by_vector) :], scratch))),
+        cosine=np.concatenate((cosine, _cosines(snapshot, vector_query, slots[len(by_vector) :], scratch))),
         keyword=scores[slots],
         keyword_ceiling=ceiling,
         form=form,
         parametric=parametric,
-        rarest_word=rarest_word(own_rows(snapshot, passed)),
+        rarest_word=rarest_word(own_rows(snapshot, selection)),
         named=shares.at(slots),
         exact=_flags(slots, exact),
         beside=beside,
         scopes=[SCOPES[number] for number in rows.take("scope", slots).tolist()],
         standings=rows.standings(slots),
         handles=slots | handle_base,
-        exhausted=ended or len(slots) == passed.considered,
-        considered=passed.considered,
-        filtered_out=passed.filtered_out,
+        exhausted=is_exhausted or len(slots) == selection.considered,
+        considered=selection.considered,
+        filtered_out=selection.filtered_out,
     )
 
 
@@ -115,25 +115,19 @@ _SAMPLED_ROWS = 4096
 _NONE: Slots = np.empty(0, np.int64)
 
 
-def _asked_for(snapshot: Snapshot, probe: Probe, mask: Mask) -> list[int]:
-    if not probe.also:
-        return []
-    return [slots[-1] for slots in find(snapshot, probe.also).values() if mask[slots[-1]]]
-
-
 @dataclass(frozen=True, slots=True)
 class NamedShares:
-    """Slots that hold rare words of a query, in order, and what share of its words each holds."""
+    """Slots that hold rare words of a query, in order, and the share of its words that each holds."""
 
     slots: Slots
     share: NDArray[np.float64]
     terms: frozenset[int]
-    """Of those words."""
+    """Terms of those words."""
 
     def best(self, worth: Floats, depth: int) -> list[int]:
         """The slots whose rare words are worth most, the older first among equals."""
-        found: list[int] = self.slots[(-worth).argsort(kind="stable")[:depth]].tolist()
-        return found
+        slots: list[int] = self.slots[(-worth).argsort(kind="stable")[:depth]].tolist()
+        return slots
 
     def at(self, slots: Slots) -> Floats:
         if not len(self.slots):
@@ -145,50 +139,48 @@ class NamedShares:
 _NO_SHARES = NamedShares(_NONE, np.empty(0, np.float64), frozenset())
 
 
-def _slots_by_words(snapshot: Snapshot, probe: Probe, passed: Passed) -> tuple[NamedShares, list[int]]:
-    """All slots that hold rare words of the query which few of the tenant's memories hold; and those of which a whole
-    text is the query.
-    """
-    if not passed.considered or probe.depth <= 0 or not probe.text.strip():
+def _slots_by_words(snapshot: Snapshot, probe: Probe, selection: Passed) -> tuple[NamedShares, list[int]]:
+    """Slots that hold rare words of the query which few of the tenant's memories hold; and slots whose text is it."""
+    if not selection.considered or probe.depth <= 0 or not probe.text.strip():
         return _NO_SHARES, []
     rare, words = find_rare_terms(probe.text)
     *holding, whole = slots_with(snapshot, np.append(rare, np.uint32(exact_term(probe.text))))
-    exact: list[int] = whole[passed.mask[whole]][: probe.depth].tolist()
-    return _slots_named(snapshot, rare, holding, words, passed) if holding else _NO_SHARES, exact
+    exact: list[int] = whole[selection.mask[whole]][: probe.depth].tolist()
+    return _slots_named(snapshot, rare, holding, words, selection) if holding else _NO_SHARES, exact
 
 
 def _slots_named(
-    snapshot: Snapshot, rare: NDArray[np.uint32], holding: Sequence[Slots], words: int, passed: Passed
+    snapshot: Snapshot, rare: NDArray[np.uint32], holding: Sequence[Slots], words: int, selection: Passed
 ) -> NamedShares:
     slots, term = np.concatenate(holding), np.repeat(np.arange(len(holding)), [len(slots) for slots in holding])
     # An edited memory leaves a dead slot with the same word behind: it must not make the word common.
     own = snapshot.rows.take("alive", slots) == 1
-    if passed.own is not None:
-        own &= passed.own[slots]
+    if selection.own is not None:
+        own &= selection.own[slots]
     slots, term = slots[own], term[own]
-    few = most_holders(own_rows(snapshot, passed))
+    few = most_holders(own_rows(snapshot, selection))
     held_by_few = np.bincount(term, minlength=len(holding)) <= few
-    found, times = np.unique(slots[held_by_few[term] & passed.mask[slots]], return_counts=True)
-    return NamedShares(found, np.minimum(times / words, 1.0), frozenset(rare[held_by_few].tolist()))
+    holders, times = np.unique(slots[held_by_few[term] & selection.mask[slots]], return_counts=True)
+    return NamedShares(holders, np.minimum(times / words, 1.0), frozenset(rare[held_by_few].tolist()))
 
 
-def _flags(slots: Slots, held: Sequence[int]) -> NDArray[np.bool_]:
-    return np.isin(slots, held) if held else np.zeros(len(slots), np.bool_)
+def _flags(slots: Slots, members: Sequence[int]) -> NDArray[np.bool_]:
+    return np.isin(slots, members) if members else np.zeros(len(slots), np.bool_)
 
 
-def own_rows(snapshot: Snapshot, passed: Passed) -> int:
-    """The tenant's rows: whose words tell how rare a word is."""
-    return snapshot.header.rows if passed.own is None else int(np.count_nonzero(passed.own))
+def own_rows(snapshot: Snapshot, selection: Passed) -> int:
+    """Number of the tenant's rows: their words tell how rare a word is."""
+    return snapshot.header.rows if selection.own is None else int(np.count_nonzero(selection.own))
 
 
-def mean_length(snapshot: Snapshot, passed: Passed) -> float:
-    """Of the tenant's rows, in half units."""
+def mean_length(snapshot: Snapshot, selection: Passed) -> float:
+    """Mean length of the tenant's rows, in half units."""
     header = snapshot.header
-    return header.length / max(1, header.rows) if passed.own is None else passed.mean_length
+    return header.length / max(1, header.rows) if selection.own is None else selection.mean_length
 
 
 def _vector_query(vector: Floats | None, snapshot: Snapshot) -> QueryForms | None:
-    """None when nothing is asked that has a direction."""
+    """The query's vector in all its forms; None if nothing is asked that has a direction."""
     if vector is None:
         return None
     flat = np.asarray(vector, np.float32).reshape(-1)
@@ -197,20 +189,20 @@ def _vector_query(vector: Floats | None, snapshot: Snapshot) -> QueryForms | Non
 
 
 def _nearest(
-    snapshot: Snapshot, asked: QueryForms | None, depth: int, mask: Mask, scratch: Scratch
+    snapshot: Snapshot, vector_query: QueryForms | None, depth: int, mask: Mask, scratch: Scratch
 ) -> tuple[Slots, Floats]:
-    embedded = snapshot.header.embedded
-    if asked is None or not embedded:
+    vector_count = snapshot.header.embedded
+    if vector_query is None or not vector_count:
         return _NONE, np.empty(0, np.float32)
-    return nearest(snapshot.vectors, mask[:embedded], asked, depth, scratch.distances, scratch.room)
+    return nearest(snapshot.vectors, mask[:vector_count], vector_query, depth, scratch.distances, scratch.room)
 
 
-def _cosines(snapshot: Snapshot, asked: QueryForms | None, slots: Slots, scratch: Scratch) -> Floats:
-    found = np.full(len(slots), np.nan, np.float32)
+def _cosines(snapshot: Snapshot, vector_query: QueryForms | None, slots: Slots, scratch: Scratch) -> Floats:
+    similarities = np.full(len(slots), np.nan, np.float32)
     there = (slots < snapshot.header.embedded).nonzero()[0]
-    if len(there) and asked is not None:
-        found[there] = cosines(snapshot.vectors, slots[there], asked.half, scratch.room)
-    return found
+    if len(there) and vector_query is not None:
+        similarities[there] = cosines(snapshot.vectors, slots[there], vector_query.half, scratch.room)
+    return similarities
 
 
 def best_slots(scores: Floats, mask: Mask, depth: int, spare: Mask) -> Slots:
@@ -222,12 +214,12 @@ def best_slots(scores: Floats, mask: Mask, depth: int, spare: Mask) -> Slots:
         if np.count_nonzero(hits) >= depth:
             break
     slots = hits.nonzero()[0]
-    found = scores[slots]
+    hit_scores = scores[slots]
     if len(slots) > depth:
-        cut = np.partition(found, len(found) - depth)[len(found) - depth]
-        keep = found >= cut
-        slots, found = slots[keep], found[keep]
-    return slots[(-found).argsort(kind="stable")[:depth]]
+        cut = np.partition(hit_scores, len(hit_scores) - depth)[len(hit_scores) - depth]
+        keep = hit_scores >= cut
+        slots, hit_scores = slots[keep], hit_scores[keep]
+    return slots[(-hit_scores).argsort(kind="stable")[:depth]]
 
 
 def _likely_floor(scores: Floats, mask: Mask, depth: int) -> np.float32:

@@ -1,7 +1,8 @@
 """Inverted index: sealed segments of postings, and the tail that no segment covers yet.
 
-Knows postings (slot within the segment in 24 bits, weight in 8) and when segments are merged. Refuses to know scores.
-Segments are immutable and built from the forward file alone, so one that is lost or half-written is built again.
+Here are postings (slot within the segment in 24 bits, weight in 8), and when segments are merged. Independent of
+scores. Segments are immutable and built from the forward file alone, so one that is lost or half-written is built
+again.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Segment:
         self._postings = words[ends[2] :]
 
     def find(self, terms: Keys) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(start, stop) of each term's postings; equal where the segment has none."""
+        """Ranges of each term's postings, as (start, stop); equal if the segment has none."""
         if not len(self._terms):
             nothing = np.zeros(len(terms), np.int64)
             return nothing, nothing
@@ -71,7 +72,7 @@ class Segment:
         return start, stop.astype(np.int64)
 
     def is_sound(self) -> bool:
-        """Whether the file holds what was sealed. Reads all of it."""
+        """True if the file holds what was sealed. Reads all of it."""
         return zlib.crc32(self._raw.data) == self._check
 
     def postings(self, start: int, stop: int) -> Keys:
@@ -103,13 +104,13 @@ def seal(path: Path, entries: NDArray[Any], counts: NDArray[np.int64], lengths: 
 
 
 def merge_ranges(ranges: Ranges, rows: int, policy: SegmentPolicy = SEGMENTS) -> Ranges:
-    """The ranges that segments should cover once `rows` rows exist: geometric in size, none too large to rebuild."""
+    """Ranges that segments should cover once `rows` rows exist: geometric in size, none too large to rebuild."""
     stack = list(ranges)
-    sealed = stack[-1][1] if stack else 0
-    if rows - sealed <= policy.tail_rows:
+    end = stack[-1][1] if stack else 0
+    if rows - end <= policy.tail_rows:
         return ranges
     most = policy.most_rows_per_segment
-    stack += [(first, min(rows, first + most)) for first in range(sealed, rows, most)]
+    stack += [(first, min(rows, first + most)) for first in range(end, rows, most)]
     while len(stack) > 1:
         (first, middle), (_, last) = stack[-2:]
         whole = last - first > most
@@ -138,28 +139,28 @@ class Tail:
 
     def extended(self, entries: NDArray[Any], counts: NDArray[np.int64], lengths: NDArray[np.uint32]) -> Tail:
         assert entries.dtype == ENTRY
-        grown = Tail(self.first)
-        grown.last = self.last + len(counts)
-        slots = np.repeat(np.arange(self.last, grown.last, dtype=np.uint32), counts)
-        grown.lengths = np.concatenate((self.lengths, lengths.astype(np.float32)))
-        grown.terms = np.concatenate((self.terms, entries["term"]))
-        grown.slots = np.concatenate((self.slots, slots))
-        grown.weights = np.concatenate((self.weights, entries["weight"]))
-        grown._scanned, grown._sorted = self._scanned, self._sorted
-        return grown
+        tail = Tail(self.first)
+        tail.last = self.last + len(counts)
+        slots = np.repeat(np.arange(self.last, tail.last, dtype=np.uint32), counts)
+        tail.lengths = np.concatenate((self.lengths, lengths.astype(np.float32)))
+        tail.terms = np.concatenate((self.terms, entries["term"]))
+        tail.slots = np.concatenate((self.slots, slots))
+        tail.weights = np.concatenate((self.weights, entries["weight"]))
+        tail._scanned, tail._sorted = self._scanned, self._sorted
+        return tail
 
     def find(self, terms: Keys) -> list[NDArray[np.int64]]:
         """Positions of the entries of each term, in order."""
         in_order, positions = self._in_order()
-        found = _runs(in_order, positions, terms)
-        done = len(in_order)
-        if done == len(self.terms):
-            return found
-        wanted = np.zeros(1 << _LOW_BITS, np.bool_)
-        wanted[terms & _LOW] = True
-        near = done + np.flatnonzero(wanted[self.terms[done:] & _LOW])
+        runs = _runs(in_order, positions, terms)
+        start = len(in_order)
+        if start == len(self.terms):
+            return runs
+        low_bits = np.zeros(1 << _LOW_BITS, np.bool_)
+        low_bits[terms & _LOW] = True
+        near = start + np.flatnonzero(low_bits[self.terms[start:] & _LOW])
         later = _runs(*_order_by_term(self.terms[near], near), terms)
-        return [np.concatenate(both) if len(both[1]) else both[0] for both in zip(found, later, strict=True)]
+        return [np.concatenate(both) if len(both[1]) else both[0] for both in zip(runs, later, strict=True)]
 
     def _in_order(self) -> tuple[Keys, NDArray[np.int64]]:
         if self._scanned > _SCANS_WORTH_SORTING * len(self.terms):
@@ -170,7 +171,7 @@ class Tail:
 
 
 def _order_by_term(terms: Keys, positions: NDArray[np.int64]) -> tuple[Keys, NDArray[np.int64]]:
-    """Both by term; among equals the positions keep their order.
+    """Terms and positions sorted by term; among equals the positions keep their order.
 
     By the low half, then by the high one: NumPy counts halves instead of comparing them, in half of the time.
     """

@@ -1,8 +1,8 @@
 """Finds the slots whose vectors are nearest to a query.
 
-Knows four passes, each over fewer rows with a finer measure: Hamming distance of sign bits on everything, sign bits
+There are four passes, each over fewer rows with a finer measure: Hamming distance of sign bits on everything, sign bits
 against a query of several bits, two bits a dimension against the same, then the stored half-precision vectors
-themselves. Refuses to know where a mask comes from, what a vector means and what bits are worth (`index.codes`).
+themselves. Independent of where a mask comes from, what a vector means and what bits are worth (`index.codes`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _GUESSED_PER_WANTED = 4
 _SCORED_PER_WANTED = 2
 """Rows that are scored in full for each that is asked for, at least."""
 _ASKED_PER_SHOWN, _SURE_AT_LEAST = 10, 10
-"""Of the rows asked for, one in ten will be shown. Those must not be missed, and ten must not in any case."""
+"""One in ten of the rows asked for will be shown. Those must not be missed, and ten must not in any case."""
 _TRIED_PER_SURE = 6
 """Rows that are scored to find out how near the nearest are, for each that must not be missed."""
 _FETCH_WORTH = 2
@@ -57,8 +57,8 @@ class QueryForms:
 
     @lazy
     def turned(self) -> Floats:
-        turned: Floats = self._rotation.turn(self._query[None])[0]
-        return turned
+        components: Floats = self._rotation.turn(self._query[None])[0]
+        return components
 
     @lazy
     def bits(self) -> AskedBits:
@@ -76,7 +76,7 @@ class KeptVectors:
 
 
 def gather_room() -> Codes:
-    """A buffer for `nearest` and `cosines`: rows are gathered into it in pieces that stay in the cache while scored."""
+    """Buffer for `nearest` and `cosines`: rows are gathered into it in pieces that stay in the cache while scored."""
     return np.empty(_STEP_BYTES, np.uint8)
 
 
@@ -101,22 +101,22 @@ def _in_order(source: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
         yield piece, source[piece]
 
 
-def cosines(kept: KeptVectors, slots: Slots, query: Halves, room: Codes) -> Floats:
-    """Exact up to half precision; NaN where there is no vector."""
-    found = np.empty(len(slots), np.float32)
-    for piece, rows in _gather(kept.full, slots, room):
-        found[piece] = _flat(simsimd.cdist(rows, query[None], metric="dot"))
+def cosines(vectors: KeptVectors, slots: Slots, query: Halves, room: Codes) -> Floats:
+    """Cosines of slots with a query, exact up to half precision; NaN where there is no vector."""
+    similarities = np.empty(len(slots), np.float32)
+    for piece, rows in _gather(vectors.full, slots, room):
+        similarities[piece] = np.asarray(simsimd.cdist(rows, query[None], metric="dot")).reshape(-1)
     # Only an absent vector, or one at a right angle, gives zero exactly.
-    zero = (found == 0).nonzero()[0]
+    zero = (similarities == 0).nonzero()[0]
     if len(zero):
-        found[zero[~present(kept.signs, slots[zero])]] = np.nan
-    return found
+        similarities[zero[~present(vectors.signs, slots[zero])]] = np.nan
+    return similarities
 
 
 def nearest(
-    kept: KeptVectors,
+    vectors: KeptVectors,
     mask: NDArray[np.bool_],
-    asked: QueryForms,
+    query: QueryForms,
     depth: int,
     distances: NDArray[np.uint16],
     room: Codes,
@@ -126,53 +126,53 @@ def nearest(
     rows = int(np.count_nonzero(mask))
     if rows <= max(policy.exact_rows, depth):
         slots = mask.nonzero()[0]
-        found = cosines(kept, slots, asked.half, room)
+        similarities = cosines(vectors, slots, query.half, room)
     else:
         second = max(int(policy.second_pass + policy.second_pass_share * rows), _GUESSED_PER_WANTED * depth)
         if rows <= _FETCH_WORTH * second:
             slots, apart = mask.nonzero()[0], None
         else:
-            slots, apart = _first_pass(kept.signs, mask, rows, asked.turned, second, distances, room)
-        guesses = _second_pass(kept.signs, slots, apart, asked.bits, room)
-        slots, found = _score(kept, slots, guesses, asked, depth, room, policy)
-    there = ~np.isnan(found)
-    slots, found = slots[there], found[there]
-    if len(found) > depth:
-        near = found >= _nth_largest(found, depth)
-        slots, found = slots[near], found[near]
-    best = np.lexsort((slots, -found))[:depth]
-    return slots[best], found[best]
+            slots, apart = _first_pass(vectors.signs, mask, rows, query.turned, second, distances, room)
+        guesses = _second_pass(vectors.signs, slots, apart, query.bits, room)
+        slots, similarities = _score(vectors, slots, guesses, query, depth, room, policy)
+    there = ~np.isnan(similarities)
+    slots, similarities = slots[there], similarities[there]
+    if len(similarities) > depth:
+        near = similarities >= _nth_largest(similarities, depth)
+        slots, similarities = slots[near], similarities[near]
+    best = np.lexsort((slots, -similarities))[:depth]
+    return slots[best], similarities[best]
 
 
 def _first_pass(
     codes: Codes,
     mask: NDArray[np.bool_],
     rows: int,
-    turned: Floats,
+    components: Floats,
     want: int,
     distances: NDArray[np.uint16],
     room: Codes,
 ) -> tuple[Slots, NDArray[np.uint16]]:
-    """About `want` slots, and in how many bits each differs from the signs of the query."""
-    bits = np.packbits(turned > 0)[None]
+    """About `want` slots, and the number of bits in which each differs from the signs of the query."""
+    bits = np.packbits(components > 0)[None]
     if rows * _SCAN_WORTH < len(codes):
         slots = mask.nonzero()[0]
         distance = distances[:rows]
         for piece, part in _gather(codes, slots, room):
             _hamming(part, bits, distance[piece])
-        near = _closest(distance, want, turned.size)
+        near = _closest(distance, want, components.size)
         return slots[near], distance[near]
     distance = distances[: len(codes)]
     _hamming(codes, bits, distance)
     if rows < len(codes):
         # Rows that are out get a distance that no row can have.
-        np.maximum(distance, np.multiply(~mask, np.uint16(turned.size + 1), dtype=np.uint16), out=distance)
-    slots = _closest(distance, want, turned.size)
+        np.maximum(distance, np.multiply(~mask, np.uint16(components.size + 1), dtype=np.uint16), out=distance)
+    slots = _closest(distance, want, components.size)
     return slots, distance[slots]
 
 
 def _closest(distance: NDArray[np.uint16], want: int, bits: int) -> Slots:
-    """Where the `want` smallest distances are, with everything as close as the last of them."""
+    """Places of the `want` smallest distances, with everything as close as the last of them."""
     stride = len(distance) // _SAMPLED_ROWS
     if stride > 1:
         # A sample finds the cut well enough, in a fraction of the time that counting every row takes.
@@ -188,36 +188,42 @@ def _closest(distance: NDArray[np.uint16], want: int, bits: int) -> Slots:
 
 
 def _second_pass(
-    codes: Codes, slots: Slots, by_sign: NDArray[np.uint16] | None, asked: AskedBits, room: Codes
+    codes: Codes, slots: Slots, by_sign: NDArray[np.uint16] | None, query: AskedBits, room: Codes
 ) -> Floats:
     """The cosines that signs suggest. The first plane of the query is its signs, which `by_sign` has seen."""
     in_order = len(slots) * _FETCH_WORTH > len(codes)
-    seen = 0 if by_sign is None else 1
-    guesses = _agreement(codes, None if in_order else slots, asked, room, seen)
+    first_plane = 0 if by_sign is None else 1
+    guesses = _agreement(codes, None if in_order else slots, query, room, first_plane)
     if in_order and len(slots) < len(codes):
         guesses = guesses[slots]
     if by_sign is not None:
-        guesses -= by_sign * (2 * asked.weights[0])
-        guesses += asked.weights[0] * asked.bits
-    guesses *= asked.by_signs
+        guesses -= by_sign * (2 * query.weights[0])
+        guesses += query.weights[0] * query.bits
+    guesses *= query.by_signs
     return guesses
 
 
-def _agreement(codes: Codes, slots: Slots | None, asked: AskedBits, room: Codes, first_plane: int = 0) -> Floats:
-    """In how many more bits each row agrees with the query's planes than it differs, each plane by its weight."""
-    planes, weights = asked.planes[first_plane:], asked.weights[first_plane:]
+def _agreement(codes: Codes, slots: Slots | None, query: AskedBits, room: Codes, first_plane: int = 0) -> Floats:
+    """Weighted agreement of rows with the query's planes: bits that agree less bits that differ, plane by plane."""
+    planes, weights = query.planes[first_plane:], query.weights[first_plane:]
     more = np.empty(len(codes) if slots is None else len(slots), np.float32)
     piece_room = room[: _ROWS_PER_PRODUCT * codes.shape[1]]
     for piece, part in _in_order(codes) if slots is None else _gather(codes, slots, piece_room):
         by_plane = np.asarray(simsimd.cdist(part, planes, metric="hamming", dtype="bin8", out_dtype="float32"))
         np.dot(by_plane, weights, out=more[piece])
     more *= -2
-    more += asked.bits * weights.sum()
+    more += query.bits * weights.sum()
     return more
 
 
 def _score(
-    kept: KeptVectors, slots: Slots, guesses: Floats, asked: QueryForms, depth: int, room: Codes, policy: VectorPolicy
+    vectors: KeptVectors,
+    slots: Slots,
+    guesses: Floats,
+    query: QueryForms,
+    depth: int,
+    room: Codes,
+    policy: VectorPolicy,
 ) -> tuple[Slots, Floats]:
     """Slots with their true cosines: of the best guesses, and of every guess that may be wrong by enough.
 
@@ -225,38 +231,35 @@ def _score(
     any, one with a thousand rows at nearly the same distance needs most of them, and nothing depends on how many rows
     there are.
     """
-    wanted = max(policy.rescored, _SCORED_PER_WANTED * depth)
+    fewest = max(policy.rescored, _SCORED_PER_WANTED * depth)
     sure = min(depth, max(_SURE_AT_LEAST, depth // _ASKED_PER_SHOWN))
-    bar = _bar(cosines(kept, slots[_about_best(guesses, _TRIED_PER_SURE * sure)], asked.half, room), sure)
+    sample = cosines(vectors, slots[_about_best(guesses, _TRIED_PER_SURE * sure)], query.half, room)
+    sample = sample[~np.isnan(sample)]
+    bar = float(_nth_largest(sample, sure)) if len(sample) >= sure else -1.0
     # The best by signs hold most of the best in truth, so the bar is nearly where it will end; the rest is looked at
     # in two bits, unless signs alone rule it out.
-    most = max(wanted, len(slots) // policy.refined_part)
-    likely = (guesses >= bar - policy.sure_within * sign_error(bar, asked.bits.bits)).nonzero()[0]
-    if not wanted <= len(likely) <= most:
-        likely = _best(guesses, min(max(len(likely), wanted), most))
+    most = max(fewest, len(slots) // policy.refined_part)
+    likely = (guesses >= bar - policy.sure_within * sign_error(bar, query.bits.bits)).nonzero()[0]
+    if not fewest <= len(likely) <= most:
+        likely = _best(guesses, min(max(len(likely), fewest), most))
     slots, guesses = slots[likely], guesses[likely]
-    of_signs, of_second = asked.bits.by_two_bits
+    of_signs, of_second = query.bits.by_two_bits
     guesses *= of_signs
-    guesses += _agreement(kept.finer, slots, asked.bits, room) * of_second
-    keep = min(wanted, len(guesses))
-    floor = min(bar - policy.sure_within * two_bit_error(bar, asked.bits.bits), float(_nth_largest(guesses, keep)))
+    guesses += _agreement(vectors.finer, slots, query.bits, room) * of_second
+    keep = min(fewest, len(guesses))
+    floor = min(bar - policy.sure_within * two_bit_error(bar, query.bits.bits), float(_nth_largest(guesses, keep)))
     slots = slots[guesses >= floor]
-    return slots, cosines(kept, slots, asked.half, room)
+    return slots, cosines(vectors, slots, query.half, room)
 
 
 def _about_best(guesses: Floats, count: int) -> Slots:
-    """Some `count` of the best, judged by every so many."""
+    """About `count` slots with the best guesses, judged by a sample."""
     stride = max(1, min(len(guesses) // _SAMPLED_GUESSES, count // 4))
     return (guesses >= _nth_largest(guesses[::stride], min(len(guesses), count) // stride)).nonzero()[0]
 
 
 def _best(guesses: Floats, count: int) -> Slots:
     return (guesses >= _nth_largest(guesses, min(count, len(guesses)))).nonzero()[0]
-
-
-def _bar(found: Floats, sure: int) -> float:
-    known = found[~np.isnan(found)]
-    return float(_nth_largest(known, sure)) if len(known) >= sure else -1.0
 
 
 def _nth_largest(values: Floats, n: int) -> np.float32:
@@ -270,9 +273,5 @@ def _hamming(codes: Codes, query: Codes, out: NDArray[np.uint16]) -> None:
 
 
 def present(codes: Codes, slots: Slots) -> NDArray[np.bool_]:
-    """Which of the slots have a vector, by its signs: those of one that exists are never all 0."""
+    """True for each slot that has a vector, by its signs: those of one that exists are never all 0."""
     return np.asarray(codes[slots].view(np.uint64).any(axis=1))
-
-
-def _flat(tensor: object) -> NDArray[np.float64]:
-    return np.asarray(tensor).reshape(-1)

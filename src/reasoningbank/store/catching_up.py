@@ -1,8 +1,8 @@
 """Bring a copy of a bank up to date with its source, as often as wanted: what is behind costs, and nothing else.
 
-Knows three ways. Records and what lies under their ids are taken over again where the feed names them. What is numbered
-is appended in the order of its numbers. What is neither (settings, tokens, leases, replies, gaps, tombstones, views) is
-compared key by key.
+There are three ways. Records and what lies under their ids are taken over again where the feed names them. What is
+numbered is appended in the order of its numbers. What is neither (settings, tokens, leases, replies, gaps, tombstones,
+views) is compared key by key.
 
 Invariants:
 - nobody else writes to the target; a moment of the source is brought over whole, so that no two rows meet at a key;
@@ -49,12 +49,12 @@ NOTE = "migrating"
 """The setting of a bank that is being filled: where it comes from, and how far it has come."""
 OWN_SETTINGS = frozenset({NOTE, CLOSED})
 _SIDE_TABLES = (VECTORS, EXPOSURES)
-"""Numbered and in no feed."""
+"""Tables that are numbered and in no feed."""
 _NUMBERED = tuple(table for table in TABLES if table.number and table not in _SIDE_TABLES)
 _COMPARED = tuple(table for table in TABLES if not table.number and not table.by_number_of)
 _NAMES = {MEMORIES.name: "key", NODES.name: "name", EDGES.name: "name"}
-"""What no two rows share and a revision may give to another row."""
-Touched = dict[str, dict[str, None]]
+"""Column that no two rows share and whose value a revision may give to another row, by table."""
+IdsByNoun = dict[str, dict[str, None]]
 """Ids by the noun of their kind."""
 
 
@@ -62,9 +62,9 @@ Touched = dict[str, dict[str, None]]
 class CopyNote:
     origin: str
     heeded: int
-    """Up to here in the feed, what changed at the source is taken over."""
+    """Number in the feed up to which what changed at the source is taken over."""
     numbers: dict[str, int] = field(default_factory=dict)
-    """Of each table, the number at the source of the last row that came over."""
+    """Number at the source of the last row that came over, by table."""
     marks: list[Any] | None = field(default_factory=list)
     """The place up to which marks came over; None once all have."""
 
@@ -73,8 +73,8 @@ class CopyNote:
 
     @classmethod
     def find(cls, engine: Engine) -> CopyNote | None:
-        found = engine.scan(Selection(SETTINGS, ("value",), equal(name=NOTE)))
-        return cls(**json.loads(found[0][0])) if found else None
+        rows = engine.scan(Selection(SETTINGS, ("value",), equal(name=NOTE)))
+        return cls(**json.loads(rows[0][0])) if rows else None
 
 
 class Catching:
@@ -85,82 +85,79 @@ class Catching:
         self.note = note
         self._tick = tick
 
-    def catch_up(self, rows: RowTransaction) -> Touched:
+    def catch_up(self, rows: RowTransaction) -> IdsByNoun:
         """Bring a moment of the source over; says which records the feed named."""
         ((head,),) = rows.scan(Selection(FEED, ("max:seq",)))
-        touched = touched_since(rows, self.note.heeded)
-        self._drop_marks(touched.get("memory", ()))
-        for put in (False, True):
+        ids_by_noun = touched_since(rows, self.note.heeded)
+        self._drop_marks(ids_by_noun.get("memory", ()))
+        for take_over in (self._drop_surplus, self._put_again):
             # First whatever holds a key that another row has now gives it up.
-            self._take_over_again(rows, touched, put=put)
-        self._drop_showings(rows, touched.get("memory", ()))
+            for table, where in _rows_under(ids_by_noun):
+                take_over(rows, table, where)
+        self._drop_showings(rows, ids_by_noun.get("memory", ()))
         for table in _NUMBERED:
             self._append(rows, table)
         for table in _SIDE_TABLES:
             if not self._has_same_beginning(rows, table):
                 self.note.numbers[table.name] = 0
-                self._write(lambda written, table=table: written.delete(table, ()))  # type: ignore[misc]
+                self._write(lambda target, table=table: target.delete(table, ()))  # type: ignore[misc]
             self._append(rows, table)
-        self._bring_marks(rows, touched.get("memory", ()))
+        self._bring_marks(rows, ids_by_noun.get("memory", ()))
         for table in _COMPARED:
             self._compare(rows, table)
         self.note.heeded = int(head or 0)
         self._write(lambda _: None)
-        return touched
+        return ids_by_noun
 
-    def check_recent(self, rows: RowTransaction, touched: Touched) -> None:
+    def check_recent(self, rows: RowTransaction, ids_by_noun: IdsByNoun) -> None:
         """Compare what changed since both sides were compared as a whole: it costs little while everybody waits."""
-        with self._target.read(None) as copied:
-            differ = [table for table in TABLES if _count_and_last(rows, table) != _count_and_last(copied, table)]
-            for table, where in _rows_under(touched):
-                asked = Selection(table, table.written, where, order=table.key)
-                if [tuple(row) for row in rows.scan(asked)] != [tuple(row) for row in copied.scan(asked)]:
+        with self._target.read(None) as copy:
+            differ = [table for table in TABLES if _count_and_last(rows, table) != _count_and_last(copy, table)]
+            for table, where in _rows_under(ids_by_noun):
+                selection = Selection(table, table.written, where, order=table.key)
+                if [tuple(row) for row in rows.scan(selection)] != [tuple(row) for row in copy.scan(selection)]:
                     differ.append(table)
         if differ:
             raise BankDamaged(f"{differ[0].name} did not come over as it was to {self._target.info.location}.")
 
     def _write(self, change: Callable[[RowTransaction], object], rows: int = 0) -> None:
-        def noted(written: RowTransaction) -> None:
-            written.take_over()
-            change(written)
-            self.note.put(written)
+        def change_and_note(target: RowTransaction) -> None:
+            target.take_over()
+            change(target)
+            self.note.put(target)
 
-        self._target.write(None, noted)
+        self._target.write(None, change_and_note)
         self._tick(rows)
 
     def _append(self, rows: RowTransaction, table: Table) -> None:
         for page, (last,) in pages_of(rows, table, (self.note.numbers.get(table.name, 0),)):
             self.note.numbers[table.name] = int(last)
-            self._write(lambda written, page=page: written.put(table, page, if_there(table)), len(page))  # type: ignore[misc]
+            self._write(lambda target, page=page: target.put(table, page, if_there(table)), len(page))  # type: ignore[misc]
 
     # ------------------------------------------------------------ what the feed names
 
-    def _take_over_again(self, rows: RowTransaction, touched: Touched, *, put: bool) -> None:
-        for table, where in _rows_under(touched):
-            (self._put_again if put else self._drop_surplus)(rows, table, where)
-
     def _brought_before(self, rows: RowTransaction, table: Table, where: Any) -> list[Row]:
-        """Of these rows at the source, those that the appended ones are behind."""
+        """Rows at the source that `where` selects and that have come over already."""
         where = (*where, ("num", "<=", self.note.numbers.get(table.name, 0)))
         return list(rows.scan(Selection(table, table.written, where, order=(NUM,))))
 
     def _put_again(self, rows: RowTransaction, table: Table, where: Any) -> None:
-        if found := self._brought_before(rows, table, where):
-            self._write(lambda written: written.put(table, found, IfTaken.REPLACE), len(found))
+        if page := self._brought_before(rows, table, where):
+            self._write(lambda target: target.put(table, page, IfTaken.REPLACE), len(page))
 
     def _drop_surplus(self, rows: RowTransaction, table: Table, where: Any) -> None:
         places = [table.written.index(column) for column in table.key]
-        kept = {tuple([row[place] for place in places]): row for row in self._brought_before(rows, table, where)}
+        rows_by_key = {tuple([row[place] for place in places]): row for row in self._brought_before(rows, table, where)}
         name = _NAMES.get(table.name)
 
-        def change(written: RowTransaction) -> None:
-            for there in [tuple(row) for row in written.scan(Selection(table, table.written, where))]:
+        def change(target: RowTransaction) -> None:
+            for there in [tuple(row) for row in target.scan(Selection(table, table.written, where))]:
                 key = tuple([there[place] for place in places])
                 this = equal(**dict(zip(table.key, key, strict=True)))
-                if key not in kept:
-                    written.delete(table, this)
-                elif name is not None and there != tuple(kept[key]):
-                    written.update(table, this, (name,), (f"{NOTE} {key[0]}",))
+                if key not in rows_by_key:
+                    target.delete(table, this)
+                elif name is not None and there != tuple(rows_by_key[key]):
+                    target.update(table, this, (name,), (f"{NOTE} {key[0]}",))
 
         self._write(change)
 
@@ -168,70 +165,70 @@ class Catching:
 
     def _drop_showings(self, rows: RowTransaction, ids: Iterable[str]) -> None:
         for some in _batches(ids):
-            there = {one for (one,) in rows.scan(Selection(MEMORIES, ("id",), any_of("id", some)))}
-            if gone := [one for one in some if one not in there]:
-                self._write(lambda written, gone=gone: written.delete(EXPOSURES, any_of("memory_id", gone)))  # type: ignore[misc]
+            there = {memory_id for (memory_id,) in rows.scan(Selection(MEMORIES, ("id",), any_of("id", some)))}
+            if missing := [memory_id for memory_id in some if memory_id not in there]:
+                self._write(lambda target, missing=missing: target.delete(EXPOSURES, any_of("memory_id", missing)))  # type: ignore[misc]
 
     def _has_same_beginning(self, rows: RowTransaction, table: Table) -> bool:
-        """Whether what came over of a log is what it still begins with: a file gives numbers of dropped rows again."""
+        """True if what came over of a log is what it still begins with: a file gives numbers of dropped rows again."""
         upto = (("num", "<=", self.note.numbers.get(table.name, 0)),)
         ours = _count_and_last(rows, table, upto)
-        with self._target.read(None) as copied:
-            return ours == _count_and_last(copied, table)
+        with self._target.read(None) as copy:
+            return ours == _count_and_last(copy, table)
 
     def _drop_marks(self, ids: Iterable[str]) -> None:
         for some in _batches(ids):
 
-            def change(written: RowTransaction, some: Sequence[str] = some) -> None:
-                numbers = [number for (number,) in written.scan(Selection(MEMORIES, (NUM,), any_of("id", some)))]
-                written.delete(MARKS, any_of("memory", numbers))
+            def change(target: RowTransaction, some: Sequence[str] = some) -> None:
+                numbers = [number for (number,) in target.scan(Selection(MEMORIES, (NUM,), any_of("id", some)))]
+                target.delete(MARKS, any_of("memory", numbers))
 
             self._write(change)
 
     def _bring_marks(self, rows: RowTransaction, ids: Iterable[str]) -> None:
         self._bring_all_marks(rows)
-        joined = (Join(MEMORIES, (("memory", NUM),)),)
+        joins = (Join(MEMORIES, (("memory", NUM),)),)
         for some in _batches(ids):
             numbers = [number for (number,) in rows.scan(Selection(MEMORIES, (NUM,), any_of("id", some)))]
-            asked = Selection(MARKS, ("mark", "memories.id"), any_of("memory", numbers), joined)
-            if found := list(rows.scan(asked)):
-                self._write(lambda written, found=found: written.put(MARKS, found, IfTaken.KEEP), len(found))  # type: ignore[misc]
+            selection = Selection(MARKS, ("mark", "memories.id"), any_of("memory", numbers), joins)
+            if page := list(rows.scan(selection)):
+                self._write(lambda target, page=page: target.put(MARKS, page, IfTaken.KEEP), len(page))  # type: ignore[misc]
 
-        with self._target.read(None) as copied:
-            is_same = _count_and_last(rows, MARKS) == _count_and_last(copied, MARKS)
+        with self._target.read(None) as copy:
+            is_same = _count_and_last(rows, MARKS) == _count_and_last(copy, MARKS)
         if not is_same:
             # Of a memory that the feed did not name.
             self.note.marks = []
-            self._write(lambda written: written.delete(MARKS, ()))
+            self._write(lambda target: target.delete(MARKS, ()))
             self._bring_all_marks(rows)
 
     def _bring_all_marks(self, rows: RowTransaction) -> None:
-        """Go on where they were left, unless all are there."""
+        """Go on with the marks where they were left, unless all are there."""
         if self.note.marks is not None:
             for page, place in pages_of(rows, MARKS, tuple(self.note.marks) or None):
                 self.note.marks = list(place)
-                self._write(lambda written, page=page: written.put(MARKS, page, IfTaken.KEEP), len(page))  # type: ignore[misc]
+                self._write(lambda target, page=page: target.put(MARKS, page, IfTaken.KEEP), len(page))  # type: ignore[misc]
             self.note.marks = None
 
     # ------------------------------------------------------------ what is compared
 
     def _compare(self, rows: RowTransaction, table: Table) -> None:
-        with self._target.read(None) as copied:
-            for page in _batches(_differences(rows, copied, table)):
-                self._write(lambda written, page=page: _settle(written, table, page), len(page))  # type: ignore[misc]
+        with self._target.read(None) as copy:
+            for page in _batches(_differences(rows, copy, table)):
+                self._write(lambda target, page=page: _settle(target, table, page), len(page))  # type: ignore[misc]
 
 
-def touched_since(rows: RowTransaction, after: int) -> Touched:
-    touched: Touched = {}
+def touched_since(rows: RowTransaction, after: int) -> IdsByNoun:
+    ids_by_noun: IdsByNoun = {}
     for page, _ in pages_of(rows, FEED, (after,)):
         for noun, _, record_id, *_ in page:
-            touched.setdefault(noun, {})[record_id] = None
-    return touched
+            ids_by_noun.setdefault(noun, {})[record_id] = None
+    return ids_by_noun
 
 
-def _rows_under(touched: Touched) -> Iterator[tuple[Table, tuple[Condition, ...]]]:
-    """What lies under ids that the feed names: each table, and which of its rows."""
-    for noun, ids in touched.items():
+def _rows_under(ids_by_noun: IdsByNoun) -> Iterator[tuple[Table, tuple[Condition, ...]]]:
+    """Each table with rows under ids that the feed names, and the condition for those rows."""
+    for noun, ids in ids_by_noun.items():
         kind = BY_NOUN[noun]
         tables = [(table_named(kind.table), "id")]
         tables += [(table_named(kind.table_of_earlier), "id")] if kind.table_of_earlier else []
@@ -252,8 +249,8 @@ def _count_and_last(rows: RowTransaction, table: Table, where: tuple[Condition, 
     return int(count), [tuple(row) for row in last]
 
 
-def _batches(several: Iterable[Any]) -> Iterator[list[Any]]:
-    rest = iter(several)
+def _batches(values: Iterable[Any]) -> Iterator[list[Any]]:
+    rest = iter(values)
     while batch := list(islice(rest, row_copy.PAGE)):
         yield batch
 
@@ -261,9 +258,9 @@ def _batches(several: Iterable[Any]) -> Iterator[list[Any]]:
 class _Difference(NamedTuple):
     key: tuple[Any, ...]
     row: Row | None
-    """What belongs there; None where nothing does."""
+    """The row that belongs there; None if none does."""
     is_there: bool
-    """Whether the target has something else under that key."""
+    """True if the target has something else under that key."""
 
 
 def _differences(source: RowTransaction, target: RowTransaction, table: Table) -> Iterator[_Difference]:
@@ -295,4 +292,4 @@ def _settle(rows: RowTransaction, table: Table, differences: Iterable[_Differenc
     for key, row, is_there in differences:
         if is_there and (row is None or not table.key):
             rows.delete(table, equal(**dict(zip(order_of(table), key, strict=True))))
-    rows.put(table, [one.row for one in differences if one.row is not None], if_there(table))
+    rows.put(table, [difference.row for difference in differences if difference.row is not None], if_there(table))

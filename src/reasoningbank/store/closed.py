@@ -39,7 +39,7 @@ def open_again(rows: RowTransaction) -> None:
 
 
 def moved_to(rows: RowTransaction) -> str | None:
-    """Where the bank is now; None where it is here."""
+    """Present place of a bank that was moved; None if it is here."""
     for (value,) in rows.scan(WHY_CLOSED):
         why, place = json.loads(value)
         return str(place) if why == _MOVED else None
@@ -53,14 +53,14 @@ def check_whole(rows: RowTransaction, location: object) -> None:
             raise refusal(str(value), location)
 
 
-def check_open(found: Iterable[Row], location: object) -> None:
-    """Raise for what `WHY_CLOSED` has found."""
-    for (value,) in found:
+def check_open(rows: Iterable[Row], location: object) -> None:
+    """Raise if `WHY_CLOSED` found a reason."""
+    for (value,) in rows:
         raise refusal(str(value), location)
 
 
 def why_closed(store: Store) -> StoreError | None:
-    """What a writer would be told; None for a bank that is open."""
+    """The error that a writer would get; None for a bank that is open."""
     value = store.setting(CLOSED)
     return refusal(value, store.info.location) if value else None
 

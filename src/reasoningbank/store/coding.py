@@ -1,6 +1,6 @@
 """How each kind of record becomes a row of its table and a row becomes a record, with the hash of its contents.
 
-One descriptor per kind serves writing, reading, hashing and verifying. Knows nothing about back ends or transactions.
+One descriptor per kind serves writing, reading, hashing and verifying. Independent of back ends and transactions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys
 
 
 def _one_encoder() -> Callable[[Sequence[Any]], str]:
-    """What `json` encodes lists with, made once: it makes one for each call, which takes as long as the encoding."""
+    """The encoder of `json` for lists, made once: it makes one for each call, which takes as long as the encoding."""
     plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
     make: Any = getattr(json.encoder, "c_make_encoder", None)
     text: Any = getattr(json.encoder, "encode_basestring", None)
@@ -98,7 +98,7 @@ class RecordTable(Generic[R]):
         self.noun = entry.noun
         self.table = table_named(entry.table)
         self.earlier = table_named(entry.table_of_earlier) if entry.table_of_earlier else None
-        """Where earlier revisions lie, if it has any."""
+        """Table of earlier revisions, if it has any."""
         self.columns = tuple(f.name for f in fields(kind))
         self.row = (*self.columns, "hash")
         """The columns of a row, in their order."""

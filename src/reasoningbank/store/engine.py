@@ -25,7 +25,7 @@ class RowTransaction(Protocol):
 
     @property
     def tenant(self) -> str | None:
-        """None: all tenants."""
+        """The tenant; None for all tenants."""
         ...
 
     def of_all_tenants(self) -> RowTransaction:
@@ -35,7 +35,7 @@ class RowTransaction(Protocol):
     def scan(self, selection: Selection) -> Iterable[Row]: ...
 
     def scan_each(self, selections: Sequence[Selection]) -> list[list[Row]]:
-        """Several in one go. Only those with a limit keep their order."""
+        """Rows of several selections, in one go. Only those with a limit keep their order."""
         ...
 
     def put(self, table: Table, rows: Sequence[Row], if_taken: IfTaken = IfTaken.REFUSE) -> None:
@@ -43,19 +43,19 @@ class RowTransaction(Protocol):
         ...
 
     def update(self, table: Table, where: Sequence[Condition], columns: Sequence[str], values: Row) -> int:
-        """Give rows other values; says how many there were."""
+        """Give rows other values; returns how many there were."""
         ...
 
     def delete(self, table: Table, where: Sequence[Condition]) -> int: ...
 
     def take_over(self) -> None:
-        """Nobody else writes until this transaction is over, not even a log; it may change a bank that is closed to
-        writers (`store.closed`).
+        """Keep everybody else from writing until this transaction is over, logs included; it may change a bank that
+        is closed to writers (`store.closed`).
         """
         ...
 
     def leave_no_trace(self) -> None:
-        """What this transaction deletes or overwrites must be gone from the medium once it is committed."""
+        """Have what this transaction deletes or overwrites gone from the medium once it is committed."""
         ...
 
 
@@ -65,7 +65,7 @@ class Engine(Protocol):
 
     @property
     def remedy(self) -> str:
-        """What helps where records are lost, as a sentence."""
+        """The remedy where records are lost, as a sentence."""
         ...
 
     def read(self, tenant: str | None) -> AbstractContextManager[RowTransaction]: ...
@@ -77,33 +77,31 @@ class Engine(Protocol):
         ...
 
     def log(self, change: RowChange[None]) -> None:
-        """The same for what may be lost: it neither waits for the disk nor long for a lock, and a bank that is
-        read-only or closed has no log.
+        """Run a change of logs, which may be lost: it neither waits for the disk nor long for a lock, and a bank
+        that is read-only or closed has no log.
         """
         ...
 
     def scan(self, selection: Selection) -> list[Row]:
-        """One question about every tenant's rows, in a transaction of its own. Of the feed, what no longer changes."""
+        """Rows of every tenant, in a transaction of its own. Of the feed, only what no longer changes."""
         ...
 
     def scan_each(self, selections: Sequence[Selection]) -> list[list[Row]]:
-        """Several such questions in one go, each as of its own moment, in their order."""
+        """Rows of several such selections in one go, each as of its own moment, in their order."""
         ...
 
     def listen(self, wake: Callable[[], object]) -> AbstractContextManager[None]:
-        """Have `wake` called from another thread soon after somebody's commit, while in its block; where a back end has
-        no such thing, never.
-        """
+        """Have `wake` called from another thread soon after a commit, while in its block; never, if that cannot be."""
         ...
 
     def turn(self, name: str, wait_s: float) -> AbstractContextManager[bool]:
-        """The right to what is named, of one thread among all that share the bank: no transaction, and for as long as
-        its block. False when somebody else kept it for so long; whoever dies gives it back.
+        """A lock by name, of one thread among all that share the bank: no transaction, and held for as long as its
+        block. False if somebody else held it for all of `wait_s`; whoever dies gives it back.
         """
         ...
 
     def renew_turn(self, name: str) -> bool:
-        """Whether a turn that was taken here is still ours, perhaps because it was taken again."""
+        """True if a lock that was taken here is still ours, perhaps because it was taken again."""
         ...
 
     def salvage(self, table: Table, ids: Sequence[str]) -> list[Row]:

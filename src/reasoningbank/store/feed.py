@@ -20,7 +20,7 @@ _HEAD = Selection(FEED, ("max:seq",))
 
 
 def head(engine: Engine) -> int:
-    """The number of the last committed change; 0 before the first."""
+    """Number of the last committed change; 0 before the first."""
     ((number,),) = engine.scan(_HEAD)
     return number or 0
 
@@ -45,7 +45,7 @@ def decode_changes(engine: Engine, rows: Sequence[Row]) -> list[Change]:
 
 
 def unscoped(engine: Engine, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
-    """Records of any tenant; a damaged one must not keep the others out of a view."""
+    """Records of any tenant; a damaged one does not keep the others out of a view."""
     coding = table_of(kind)
     rows = engine.salvage(coding.table, ids)
     return {row[0]: coding.decode(row) for row in rows if coding.intact(row)}

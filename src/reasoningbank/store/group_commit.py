@@ -1,7 +1,7 @@
 """Group commit: writers that wait together share one commit.
 
-Knows who leads, who waits and who is woken when. Does not know what a commit is: `run` is handed in and runs units in
-one transaction, or says that one of them failed.
+Here is decided who leads, who waits and who is woken when. Independent of what a commit is: `run` is handed in and runs
+units in one transaction, or says that one of them failed.
 
 Invariants:
 - a call returns only after the commit that holds its change;
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 UNITS_PER_COMMIT = 256
 LOST_AFTER_S = 1.0
-"""A thread that has waited so long leads itself: an interrupt may have taken the leader away."""
+"""Seconds after which a waiting thread leads itself: an interrupt may have taken the leader away."""
 _NOTHING = object()
 
 
@@ -47,19 +47,19 @@ class Unit(Generic[T]):
         self.change = change
         self.alone = alone
         self.ahead: Any = None
-        """What was made of it before its turn; known to whoever runs it."""
+        """Work that was done for it before its turn; known to whoever runs it."""
         self.leads = False
-        """The lead was handed to its thread."""
+        """True once the lead was handed to its thread."""
         self.done = False
-        """It is settled: written, or never to be."""
+        """True once it is settled: written, or never to be."""
         self.put_back = False
-        """Its leader was interrupted before the commit, so that another one has it now."""
+        """True if its leader was interrupted before the commit, so that another one has it now."""
         self.result: T | object = _NOTHING
         self.commit: list[Any] = []
-        """Of the transaction that it was run in; not empty once that is committed."""
+        """Shared with the transaction that it was run in; not empty once that is committed."""
         self.error: Exception | None = None
         self.gate: threading.Lock | None = None
-        """Held while the unit waits; opened when it is done, or when its thread is to lead."""
+        """Lock that is held while the unit waits; released when it is done, or when its thread is to lead."""
 
     def begin(self) -> None:
         self.result, self.commit = _NOTHING, []
@@ -80,9 +80,9 @@ class Unit(Generic[T]):
                 gate.release()
 
 
-def _open_gates(settled: list[Unit[Any]]) -> None:
-    while settled:
-        settled.pop().open_gate()
+def _open_gates(units: list[Unit[Any]]) -> None:
+    while units:
+        units.pop().open_gate()
 
 
 Run = Callable[[Sequence[Unit[Any]], bool], bool]
@@ -97,7 +97,7 @@ class GroupCommit:
         self.queue: deque[Unit[Any]] = deque()
         self._queue_lock = threading.Lock()
         self._is_led = False
-        """Some thread is committing for everybody in the queue."""
+        """True while some thread is committing for everybody in the queue."""
         self.turn = threading.Lock()
         """Held while the writing connection is in use."""
         self._committing: int | None = None
@@ -105,7 +105,7 @@ class GroupCommit:
 
     @property
     def is_committing_here(self) -> bool:
-        """Whether this very thread is running units, as a unit finds that writes itself."""
+        """True if this very thread is running units, as a unit finds that writes itself."""
         # With the turn, since somebody who was interrupted twice may have left its name.
         return self._committing == threading.get_ident() and self.turn.locked()
 
@@ -142,13 +142,13 @@ class GroupCommit:
         return not unit.done
 
     def _drop_if_lost(self, unit: Unit[Any]) -> None:
-        """While nobody else commits: a unit that is not in the queue any more is one that an interrupt has left."""
+        """Mark a unit as done if an interrupt has left it, while nobody else commits: it is in the queue no more."""
         if not unit.done:
             with self._queue_lock:
                 unit.done = unit not in self.queue
 
     def _outcome(self, unit: Unit[Any]) -> bool | None:
-        """Whether a unit whose thread was interrupted is written; from then on it will not be. None: not known."""
+        """True if a unit of an interrupted thread is written, False if it never will be, None if nobody can tell."""
         try:
             with self._queue_lock:
                 if unit in self.queue:
@@ -167,19 +167,19 @@ class GroupCommit:
     def _lead(self, unit: Unit[Any]) -> None:
         """Commit for everybody in the queue until our own unit is done, then hand the lead to one who still waits."""
         unit.gate, unit.leads = None, True
-        settled: list[Unit[Any]] = []
+        waiters: list[Unit[Any]] = []
         try:
             while not unit.done:
-                _open_gates(settled)
+                _open_gates(waiters)
                 with self.turn:
-                    self._commit_queued(unit, settled)
+                    self._commit_queued(unit, waiters)
                     self._drop_if_lost(unit)
             # The next leader is woken first: behind all the others it would wait for the interpreter's lock until each
             # has prepared its next write, with no sync going on meanwhile.
             self._hand_over()
             unit.leads = False
         finally:
-            _open_gates(settled)
+            _open_gates(waiters)
 
     def _hand_over(self) -> None:
         with self._queue_lock:
@@ -189,12 +189,16 @@ class GroupCommit:
                 heir.leads = True
                 heir.open_gate()
 
-    def _commit_queued(self, own: Unit[Any], settled: list[Unit[Any]]) -> None:
+    def _commit_queued(self, own: Unit[Any], waiters: list[Unit[Any]]) -> None:
         units = self._next_units()
         again: list[Unit[Any]] = []
         self._committing = threading.get_ident()
         try:
-            self._run_all(units)
+            if units and (units[0].alone or not self._run(units, False)):
+                # One of them failed and took the rest with it: each again on its own, telling it where it fails.
+                for unit in units:
+                    if unit.error is None:
+                        self._run([unit], True)
         except StoreError as error:
             for unit in units:
                 unit.error = unit.error or error
@@ -205,23 +209,16 @@ class GroupCommit:
             self._committing = None
             for unit in units:
                 if unit not in again:
-                    settled.append(unit)
+                    waiters.append(unit)
                     unit.done = True
-
-    def _run_all(self, units: list[Unit[Any]]) -> None:
-        if units and (units[0].alone or not self._run(units, False)):
-            # One of them failed and took the rest with it: each again on its own, telling it where it fails.
-            for unit in units:
-                if unit.error is None:
-                    self._run([unit], True)
 
     def _put_back(self, own: Unit[Any], units: list[Unit[Any]]) -> list[Unit[Any]]:
         """Leave to the next leader what is not written, but for the unit that was being run: the interrupt may be its
         own doing, and would then go on from leader to leader.
         """
-        left = [unit for unit in units if not unit.is_written and unit.error is None]
-        culprit = next((unit for unit in left if not unit.has_run), None)
-        again = [unit for unit in left if unit not in (own, culprit) and not unit.put_back]
+        remaining = [unit for unit in units if not unit.is_written and unit.error is None]
+        culprit = next((unit for unit in remaining if not unit.has_run), None)
+        again = [unit for unit in remaining if unit not in (own, culprit) and not unit.put_back]
         with self._queue_lock:
             for unit in reversed(again):
                 unit.put_back = True

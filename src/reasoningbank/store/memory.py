@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from reasoningbank.store.engine import Row, RowChange, RowTransaction
 
 T = TypeVar("T")
-Named = dict[str, Any]
+NamedRow = dict[str, Any]
 """A row by its columns."""
 _TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
     "is": lambda there, value: there is None if value is None else there == value,
@@ -51,7 +51,7 @@ _AMOUNTS: Mapping[str, Callable[[Iterable[Any]], Any]] = {
 }
 
 
-def _fits(row: Named, where: Iterable[Condition]) -> bool:
+def _fits(row: NamedRow, where: Iterable[Condition]) -> bool:
     return all(_TESTS[test](row[column], value) for column, test, value in where)
 
 
@@ -60,7 +60,7 @@ class _TableRows:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self.rows: dict[int, Named] = {}
+        self.rows: dict[int, NamedRow] = {}
         self.last = 0
         unique = [(index.columns, index.where) for index in table.indexes if index.unique]
         self._keys = [(columns, where) for columns, where in ((table.key, ()), (table.unique, ()), *unique) if columns]
@@ -68,19 +68,21 @@ class _TableRows:
 
     def copied(self) -> _TableRows:
         copy = _TableRows(self.table)
-        copy.rows, copy.last, copy._taken = dict(self.rows), self.last, [dict(taken) for taken in self._taken]
+        copy.rows, copy.last, copy._taken = dict(self.rows), self.last, [dict(numbers) for numbers in self._taken]
         return copy
 
-    def _names(self, row: Named) -> list[tuple[Any, ...] | None]:
+    def _names(self, row: NamedRow) -> list[tuple[Any, ...] | None]:
         """The row's value of each key; None where it has none of that kind."""
         values = [tuple(row[column] for column in columns) for columns, _ in self._keys]
         fits = [_fits(row, where) for _, where in self._keys]
         return [value if fit and None not in value else None for value, fit in zip(values, fits, strict=True)]
 
-    def holders(self, row: Named) -> list[int | None]:
-        return [taken.get(name) if name else None for taken, name in zip(self._taken, self._names(row), strict=True)]
+    def holders(self, row: NamedRow) -> list[int | None]:
+        return [
+            numbers.get(name) if name else None for numbers, name in zip(self._taken, self._names(row), strict=True)
+        ]
 
-    def write(self, row: Named, number: int | None = None) -> None:
+    def write(self, row: NamedRow, number: int | None = None) -> None:
         """A new row, or another one in the place of an old one."""
         if any(holder not in (None, number) for holder in self.holders(row)):
             raise Conflict("The record is there already, or its key is taken.")
@@ -91,20 +93,20 @@ class _TableRows:
         if self.table.number:
             row[self.table.number] = number
         self.rows[number] = row
-        for taken, name in zip(self._taken, self._names(row), strict=True):
+        for numbers, name in zip(self._taken, self._names(row), strict=True):
             if name:
-                taken[name] = number
+                numbers[name] = number
 
     def drop(self, number: int) -> None:
-        for taken, name in zip(self._taken, self._names(self.rows.pop(number)), strict=True):
+        for numbers, name in zip(self._taken, self._names(self.rows.pop(number)), strict=True):
             if name:
-                del taken[name]
+                del numbers[name]
 
-    def at_key(self, where: Sequence[Condition]) -> Iterable[Named]:
-        """The rows among which those that are asked for must be."""
+    def at_key(self, where: Sequence[Condition]) -> Iterable[NamedRow]:
+        """Rows among which those that are asked for must be."""
         for column, test, value in where:
             if (column,) == self.table.key and test in ("is", "in"):
-                numbers = (self._taken[0].get((one,)) for one in ([value] if test == "is" else dict.fromkeys(value)))
+                numbers = (self._taken[0].get((key,)) for key in ([value] if test == "is" else dict.fromkeys(value)))
                 return [self.rows[number] for number in numbers if number is not None]
         return self.rows.values()
 
@@ -131,34 +133,32 @@ class MemoryTransaction:
             self.tables[table.name] = self.tables[table.name].copied()
         return self.tables[table.name]
 
-    def _found(self, table: Table, where: Sequence[Condition]) -> list[Named]:
+    def _found(self, table: Table, where: Sequence[Condition]) -> list[NamedRow]:
         if self._adds_only:
             raise StoreError("A change that was said to add only asked for what is there.")
         rows = self.tables[table.name].at_key(where)
-        return [row for row in rows if self._is_own(table, row) and _fits(row, where)]
-
-    def _is_own(self, table: Table, row: Named) -> bool:
-        return self.tenant is None or not table.has_tenant or row["tenant"] == self.tenant
+        is_open = self.tenant is None or not table.has_tenant
+        return [row for row in rows if (is_open or row["tenant"] == self.tenant) and _fits(row, where)]
 
     def scan(self, selection: Selection) -> Iterable[Row]:
         table, columns, where, joins, order, descending, after, limit, latest, latest_by, without, _ = selection
-        found = self._found(table, where)
+        matches = self._found(table, where)
         if without is not None:
-            found = [row for row in found if not any(self._joined(row, *without))]
+            matches = [row for row in matches if not any(self._joined(row, *without))]
         if latest:
             by, last = where[0][0], (latest_by, table.number) if latest_by else (table.key[-1],)
-            found.sort(key=lambda row: (row[by], [-row[column] for column in last]))
-            found = [row for _, rows in groupby(found, key=lambda row: row[by]) for row in list(rows)[:latest]]
+            matches.sort(key=lambda row: (row[by], [-row[column] for column in last]))
+            matches = [row for _, rows in groupby(matches, key=lambda row: row[by]) for row in list(rows)[:latest]]
         for join in joins:
-            found = [row for one in found for row in self._joined(one, join.table, join.on)]
+            matches = [row for match in matches for row in self._joined(match, join.table, join.on)]
         if order:
-            found.sort(key=lambda row: [row[column] for column in order], reverse=descending)
+            matches.sort(key=lambda row: [row[column] for column in order], reverse=descending)
         if after is not None:
             beyond = lt if descending else gt
-            found = [row for row in found if beyond(tuple(row[column] for column in order), after)]
-        return _amounts(columns, found)[:limit]
+            matches = [row for row in matches if beyond(tuple(row[column] for column in order), after)]
+        return _amounts(columns, matches)[:limit]
 
-    def _joined(self, row: Named, table: Table, on: Sequence[tuple[str, str]]) -> Iterator[Named]:
+    def _joined(self, row: NamedRow, table: Table, on: Sequence[tuple[str, str]]) -> Iterator[NamedRow]:
         where = [(theirs, "is", row[ours]) for ours, theirs in on]
         for other in self._found(table, where):
             yield {**{f"{table.name}.{column}": value for column, value in other.items()}, **row}
@@ -171,8 +171,8 @@ class MemoryTransaction:
         for values in rows:
             row = dict(zip(table.written, values, strict=True))
             for column, other in table.by_number_of.items():
-                named = [(other.key[0], "is", row[column])]
-                row[column] = next((found[other.number] for found in self.tables[other.name].at_key(named)), None)
+                where = [(other.key[0], "is", row[column])]
+                row[column] = next((match[other.number] for match in self.tables[other.name].at_key(where)), None)
             if any(row[column] is None for column in table.by_number_of):
                 continue
             holder = there.holders(row)[0] if table.key else None
@@ -182,22 +182,22 @@ class MemoryTransaction:
                 there.write({**there.rows[holder], **row}, holder)
 
     def update(self, table: Table, where: Sequence[Condition], columns: Sequence[str], values: Row) -> int:
-        changed = self._numbers(table, where)
+        numbers = self._numbers(table, where)
         there = self._to_change(table)
-        for number in changed:
+        for number in numbers:
             there.write({**there.rows[number], **dict(zip(columns, values, strict=True))}, number)
-        return len(changed)
+        return len(numbers)
 
     def delete(self, table: Table, where: Sequence[Condition]) -> int:
-        gone = self._numbers(table, where)
+        numbers = self._numbers(table, where)
         there = self._to_change(table)
-        for number in gone:
+        for number in numbers:
             there.drop(number)
-        return len(gone)
+        return len(numbers)
 
     def _numbers(self, table: Table, where: Sequence[Condition]) -> list[int]:
-        wanted = {id(row) for row in self._found(table, where)}
-        return [number for number, row in self.tables[table.name].rows.items() if id(row) in wanted]
+        identities = {id(row) for row in self._found(table, where)}
+        return [number for number, row in self.tables[table.name].rows.items() if id(row) in identities]
 
     def take_over(self) -> None:
         self.has_taken_over = True
@@ -206,17 +206,17 @@ class MemoryTransaction:
         """There is no medium."""
 
 
-def _amounts(columns: Sequence[str], found: list[Named]) -> list[Row]:
+def _amounts(columns: Sequence[str], matches: list[NamedRow]) -> list[Row]:
     plain = [column for column in columns if column != "count" and ":" not in column]
     if len(plain) == len(columns):
-        return [tuple([row[column] for column in columns]) for row in found]
-    groups: dict[tuple[Any, ...], list[Named]] = {} if plain else {(): []}
-    for row in found:
+        return [tuple([row[column] for column in columns]) for row in matches]
+    groups: dict[tuple[Any, ...], list[NamedRow]] = {} if plain else {(): []}
+    for row in matches:
         groups.setdefault(tuple(row[column] for column in plain), []).append(row)
     return [tuple(_amount(column, rows) for column in columns) for rows in groups.values()]
 
 
-def _amount(column: str, rows: list[Named]) -> Any:
+def _amount(column: str, rows: list[NamedRow]) -> Any:
     if column == "count":
         return len(rows)
     how, colon, what = column.partition(":")
@@ -224,7 +224,7 @@ def _amount(column: str, rows: list[Named]) -> Any:
 
 
 class MemoryTables:
-    """What a bank in memory holds; several engines may share it, as several processes share a file."""
+    """Tables of a bank in memory; several engines may share them, as several processes share a file."""
 
     def __init__(self) -> None:
         self.current: Tables = {table.name: _TableRows(table) for table in TABLES}

@@ -30,13 +30,11 @@ if TYPE_CHECKING:
     from reasoningbank.store.engine import Engine, RowTransaction
 
 LITTLE_S = 1.0
-"""What is brought over in so long is little: then writers may be kept waiting for it."""
+"""Most seconds of a short round of catching up: then writers may be kept waiting for the last one."""
 KEEP_WAITING_S = 10.0
-"""Longer than this no writer waits; they go on, and it is tried again."""
+"""Longest wait of a writer; after that writers go on, and it is tried again."""
 ANOTHER_WITHIN_S = 5.0
-"""How long it is waited for another process that moves one of both banks, or for the server to notice its end."""
-_MOST_ROUNDS = 12
-_TRIES = 3
+"""Longest wait for another process that moves one of both banks, or for the server to notice its end."""
 
 
 class Watch(Protocol):
@@ -44,19 +42,19 @@ class Watch(Protocol):
 
     def rename(self, label: str) -> None: ...
 
-    def __call__(self, done: int, total: int) -> None: ...
+    def __call__(self, count: int, total: int, /) -> None: ...
 
 
 class Migrated(NamedTuple):
     rows: int
     went_on: bool
-    """A copy that was begun before was finished."""
+    """True if a copy that was begun before was finished."""
     meanwhile: int = 0
     """Changes that came to the source while it was copied, and were taken along."""
     waited_s: float = 0.0
-    """How long writers were kept waiting."""
+    """Seconds that writers were kept waiting."""
     was_done: bool = False
-    """An earlier run has moved it there already."""
+    """True if an earlier run has moved it there already."""
 
 
 class _TookTooLong(Exception):
@@ -105,7 +103,10 @@ class Migration:
         went_on = note is not None
         copy = Catching(self._target, note or self._begin(), self._tick)
         head = copy.note.heeded
-        rows_compared = self._fill_and_compare(copy)
+        self._round(copy, "copying")
+        self._catch_up(copy)
+        rows_compared = self._compare(copy)
+        self._catch_up(copy)
         waited_s = self._close(copy) if gone_to is None else 0.0
         self._deadline = None
         self._begin_stage("opening", 1)
@@ -115,7 +116,7 @@ class Migration:
         return Migrated(rows_compared, went_on, meanwhile, waited_s)
 
     def _is_done(self) -> bool:
-        """Whether the target is the bank that the source was moved to: it holds all that the source has seen."""
+        """True if the target is the bank that the source was moved to: it holds all that the source has seen."""
         with self._source.read(None) as rows:
             gone_to = moved_to(rows)
         if gone_to != self._to or CopyNote.find(self._target) is not None:
@@ -123,7 +124,7 @@ class Migration:
         return feed.head(self._target) >= feed.head(self._source)
 
     def _check_here(self) -> str | None:
-        """Where the source was moved to, by a run that was killed before it could open the target; None: nowhere."""
+        """The place that the source was moved to by a run that was killed before it opened the target; else None."""
         with self._source.read(None) as rows:
             check_whole(rows, self._from)
             gone_to = moved_to(rows)
@@ -134,7 +135,7 @@ class Migration:
     # ------------------------------------------------------------ filling
 
     def _note_of_before(self) -> CopyNote | None:
-        """How far a copy of this bank came; None: it is to begin. A bank that holds something of its own is refused."""
+        """Progress of a copy of this bank; None if it is to begin. A bank with something of its own is refused."""
         note = CopyNote.find(self._target)
         if note is not None:
             return note if note.origin == self._from else None
@@ -158,23 +159,17 @@ class Migration:
         self._target.write(None, empty)
         return note
 
-    def _fill_and_compare(self, copy: Catching) -> int:
-        self._round(copy, "copying")
-        self._catch_up(copy)
-        compared = self._compare(copy)
-        self._catch_up(copy)
-        return compared
-
     def _catch_up(self, copy: Catching) -> None:
-        for _ in range(_MOST_ROUNDS):
+        # A source that is written to all the time is never caught up with: the rest comes while its writers wait.
+        for _ in range(12):
             if self._round(copy, "catching up") < LITTLE_S:
                 return
 
     def _round(self, copy: Catching, label: str) -> float:
-        """How long it took."""
+        """Bring a moment of the source over; returns how long it took."""
         with self._source.read(None) as rows, self._target.read(None) as there:
             total = count_all_rows(rows)
-            self._begin_stage(label, total, done=min(total, count_all_rows(there)))
+            self._begin_stage(label, total, start=min(total, count_all_rows(there)))
         began = time.monotonic()
         with self._source.read(None) as rows:
             copy.catch_up(rows)
@@ -185,13 +180,13 @@ class Migration:
             copy.catch_up(rows)
             self._begin_stage("comparing", 0)
             try:
-                with self._target.read(None) as copied:
-                    return check_equal(rows, copied, self._to, settings_but=OWN_SETTINGS, progress=self._watch)
+                with self._target.read(None) as target_rows:
+                    return check_equal(rows, target_rows, self._to, settings_but=OWN_SETTINGS, progress=self._watch)
             except BankDamaged as error:
                 raise self._give_up(error) from error
 
     def _give_up(self, error: BankDamaged) -> BankDamaged:
-        """A copy that is not what it should be is not gone on with."""
+        """Begin a copy anew that is not what it should be; returns the error to raise."""
         self._begin()
         return BankDamaged(f"{error} {self._from} is as it was. Run it again: it begins anew.")
 
@@ -199,7 +194,7 @@ class Migration:
 
     def _close(self, copy: Catching) -> float:
         """Bring the last changes over while writers wait, and close the source; says how long they waited."""
-        for _ in range(_TRIES):
+        for _ in range(3):
             self._begin_stage("the last changes", 1)
             began = time.monotonic()
             try:
@@ -231,8 +226,8 @@ class Migration:
 
     # ------------------------------------------------------------ telling
 
-    def _begin_stage(self, label: str, total: int, *, done: int = 0) -> None:
-        self._done, self._total = done, total
+    def _begin_stage(self, label: str, total: int, *, start: int = 0) -> None:
+        self._done, self._total = start, total
         if self._watch is not None:
             self._watch.rename(label)
 
@@ -250,9 +245,9 @@ def undo(source: Engine, target: Engine | None, rewritten: Iterable[str]) -> Non
     """
     place = str(source.info.location)
 
-    def reopen(written: RowTransaction) -> None:
-        written.take_over()
-        open_again(written)
+    def reopen(bank_rows: RowTransaction) -> None:
+        bank_rows.take_over()
+        open_again(bank_rows)
 
     with _moving_alone(*([source] if target is None else [source, target])):
         with source.read(None) as rows:
@@ -266,8 +261,8 @@ def undo(source: Engine, target: Engine | None, rewritten: Iterable[str]) -> Non
 
 @contextmanager
 def _moving_alone(*banks: Engine) -> Iterator[None]:
-    """While in the block no other process moves one of these banks: two that fill one place would empty it for each
-    other, even after one of them has opened it.
+    """Keep other processes from moving one of these banks: two that fill one place would empty it for each other,
+    even after one of them has opened it.
     """
     with ExitStack() as turns:
         for bank in banks:
@@ -282,18 +277,18 @@ def _moving_alone(*banks: Engine) -> Iterator[None]:
 def _close_unchanged(rows: RowTransaction, target: Engine, back_to: str, rewritten: Iterable[str]) -> None:
     there = str(target.info.location)
 
-    def close(written: RowTransaction) -> None:
-        written.take_over()
-        if CopyNote.find(target) is not None or moved_to(written) == back_to:
+    def close(target_rows: RowTransaction) -> None:
+        target_rows.take_over()
+        if CopyNote.find(target) is not None or moved_to(target_rows) == back_to:
             return  # it was never opened, or is closed already
         try:
-            check_equal(rows, written, there, settings_but={*OWN_SETTINGS, *rewritten})
+            check_equal(rows, target_rows, there, settings_but={*OWN_SETTINGS, *rewritten})
         except BankDamaged:
             raise Conflict(
                 f"{there} has changed since it took over. `reasoningbank migrate {shlex.quote(there)} "
                 f"{shlex.quote(back_to)}` brings the bank back with what is new there; without it: name only the bank "
                 "that was moved."
             ) from None
-        close_as_moved(written, back_to)
+        close_as_moved(target_rows, back_to)
 
     target.write(None, close, alone=True)

@@ -79,8 +79,8 @@ class RecordStore:
         from reasoningbank.store.records.side_records import row_of
 
         if exposures:
-            shown = [row_of(EXPOSURES, exposure) for exposure in exposures]
-            self.engine.log(lambda rows: rows.put(EXPOSURES, shown))
+            exposure_rows = [row_of(EXPOSURES, exposure) for exposure in exposures]
+            self.engine.log(lambda rows: rows.put(EXPOSURES, exposure_rows))
 
     def log_gaps(self, gaps: Sequence[Gap]) -> None:
         from reasoningbank.store.records.gaps import add_gaps
@@ -106,8 +106,8 @@ class RecordStore:
         return _value(self.engine.scan(_setting(name)))
 
     def glance(self, setting: str, after: int, limit: int) -> tuple[str | None, list[Change]]:
-        found, rows = self.engine.scan_each([_setting(setting), feed.after_position(after, limit)])
-        return _value(found), feed.decode_changes(self.engine, rows)
+        setting_rows, rows = self.engine.scan_each([_setting(setting), feed.after_position(after, limit)])
+        return _value(setting_rows), feed.decode_changes(self.engine, rows)
 
     def set_setting(self, name: str, value: str) -> None:
         self.engine.write(None, lambda rows: rows.put(SETTINGS, [(name, value)], IfTaken.REPLACE))

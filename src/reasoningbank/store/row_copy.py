@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 PAGE = 500
 Progress = Callable[[int, int], None]
 Place = tuple[Any, ...]
-"""Where a row lies in the order of its table."""
+"""Place of a row in the order of its table."""
 
 
 def copy_rows(source: RowTransaction, target: Engine, progress: Progress | None = None) -> None:
-    """All that one moment of the source holds. Nobody else writes to the target: pages are committed one by one."""
-    total, done = count_all_rows(source), 0
+    """Copy all that one moment of the source holds, page by page, each committed. Nobody else writes to the target."""
+    total, count = count_all_rows(source), 0
     for table in TABLES:
         for page, _ in pages_of(source, table):
 
@@ -32,13 +32,13 @@ def copy_rows(source: RowTransaction, target: Engine, progress: Progress | None 
                 rows.put(table, page, if_there(table))
 
             target.write(None, change)
-            done += len(page)
+            count += len(page)
             if progress is not None:
-                progress(min(done, total), total)
+                progress(min(count, total), total)
 
 
 def if_there(table: Table) -> IfTaken:
-    """What a copy does about a row that came over before."""
+    """The rule of a copy for a row that came over before."""
     if table.by_number_of or set(table.key) == set(table.written):
         return IfTaken.KEEP
     return IfTaken.REPLACE if table.key else IfTaken.REFUSE
@@ -52,22 +52,22 @@ def check_equal(
     settings_but: Iterable[str] = (),
     progress: Progress | None = None,
 ) -> int:
-    """Compare both sides row by row, without some settings; says how many rows there are."""
-    total, checked = count_all_rows(source) if progress is not None else 0, 0
+    """Compare both sides row by row, without some settings; returns how many rows there are."""
+    total, count = count_all_rows(source) if progress is not None else 0, 0
     for table in TABLES:
         but = frozenset(settings_but) if table is SETTINGS else frozenset()
         theirs = _each_row(target, table, but)
         for row in _each_row(source, table, but):
             if tuple(row) != tuple(next(theirs, ())):
                 raise BankDamaged(f"A row of {table.name} did not come over as it was to {place}.")
-            checked += 1
-            if progress is not None and checked % PAGE == 0:
-                progress(min(checked, total), total)
+            count += 1
+            if progress is not None and count % PAGE == 0:
+                progress(min(count, total), total)
         if next(theirs, None) is not None:
             raise BankDamaged(f"{place} has more rows in {table.name} than were copied.")
     if progress is not None:
         progress(total, total)
-    return checked
+    return count
 
 
 def count_all_rows(rows: RowTransaction) -> int:
@@ -79,18 +79,18 @@ def count_rows(rows: RowTransaction, table: Table) -> int:
 
 
 def order_of(table: Table) -> tuple[str, ...]:
-    """As rows were written, or by their key."""
+    """Columns that order a table: as rows were written, or by their key."""
     return (table.number,) if table.number else table.key or table.unique
 
 
 def pages_of(rows: RowTransaction, table: Table, after: Place | None = None) -> Iterator[tuple[list[Row], Place]]:
-    """Each row as `put` takes it, in their order; and the place of a page's last one."""
+    """Pages of rows as `put` takes them, in their order, each with the place of its last row."""
     order = order_of(table)
     columns, joins = _to_put(table)
     width = len(order)
     while True:
-        asked = Selection(table, (*order, *columns), joins=joins, order=order, after=after, limit=PAGE)
-        page = list(rows.scan(asked))
+        selection = Selection(table, (*order, *columns), joins=joins, order=order, after=after, limit=PAGE)
+        page = list(rows.scan(selection))
         if page:
             after = tuple(page[-1][:width])
             yield [tuple(row[width:]) for row in page], after

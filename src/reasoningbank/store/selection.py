@@ -27,20 +27,20 @@ class Selection(NamedTuple):
     joins: tuple[Join, ...] = ()
     order: tuple[str, ...] = ()
     descending: bool = False
-    """The order of all its columns is turned around."""
+    """True if the order of all its columns is turned around."""
     after: tuple[Any, ...] | None = None
     """Values of the order's columns: only what comes behind them."""
     limit: int | None = None
     latest: int = 0
-    """Of each value that the first condition asks for, only so many rows, those with the greatest last key. A count
-    of them alone may tell a value that has none.
+    """Most rows for each value that the first condition asks for, those with the greatest last key. A count of them
+    alone may tell a value that has none.
     """
     latest_by: str = ""
     """The column that is to be greatest instead; the newest of equal rows."""
     without: Join | None = None
     """Only those for which the other table has no such row."""
     by_index: str = ""
-    """The one to use, where a back end would choose another."""
+    """The index to use, if a back end would choose another."""
 
 
 def equal(**values: Any) -> tuple[Condition, ...]:

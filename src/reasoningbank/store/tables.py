@@ -1,7 +1,7 @@
 """Every table of a bank as data: columns, keys, indexes.
 
-What a back end needs to make the tables and to write statements for them is generated from here. Knows nothing about
-any dialect, and nothing about what a row means.
+What a back end needs to make the tables and to write statements for them is generated from here. Independent of any
+dialect, and of what a row means.
 
 A type is `TEXT`, `INTEGER`, `REAL` or `BLOB`, with a question mark where there may be nothing, and `= …` for what rows
 from before the column have in it.
@@ -27,14 +27,14 @@ Condition = tuple[str, str, Any]
 
 
 class IfTaken(StrEnum):
-    """What becomes of a row whose key is taken."""
+    """Rule for a row whose key is taken."""
 
     REFUSE = "refuse"
-    """It is a `Conflict`."""
+    """Raise `Conflict`."""
     KEEP = "keep"
-    """What is there stays."""
+    """Leave the row that is there."""
     REPLACE = "replace"
-    """What is there takes the new values."""
+    """Give the row that is there the new values."""
 
 
 class TableIndex(NamedTuple):
@@ -83,7 +83,7 @@ def _record_table(
     unique: tuple[str, ...] = (),
     later: Mapping[str, str] = MappingProxyType({}),
 ) -> Table:
-    """Of records: each has an id, a tenant and the hash of its contents. `later` are columns that came later."""
+    """A table of records: each has an id, a tenant and the hash of its contents. `later` columns came later."""
     return Table(
         name,
         {"id": "TEXT", "tenant": "TEXT", **columns, "hash": "BLOB", **later},
@@ -313,7 +313,7 @@ EARLIER_TABLES = tuple(
         ("edge_revisions", EDGES),
     )
 )
-"""What records said before they were revised."""
+"""Tables of what records said before they were revised."""
 FEED = Table(
     "feed",
     {"seq": "INTEGER", "kind": "TEXT", "op": "TEXT", "id": "TEXT", "tenant": "TEXT", "at": "REAL"},
@@ -354,7 +354,9 @@ TOMBSTONES = Table("tombstones", {"id": "TEXT", "tenant": "TEXT", "kind": "TEXT"
 # ---------------------------------------------------------------- views, folded in the transaction that changes them
 
 TRUST = Table("trust", {"tenant": "TEXT", "memory_id": "TEXT", "level": "INTEGER"}, key=("tenant", "memory_id"))
-"""Of origins, parents and rulings. A memory of the user without parents has no row: it is trusted."""
+"""Trust levels, folded from origins, parents and rulings. A memory of the user without parents has no row: it is
+trusted.
+"""
 KIN = Table(
     "kin",
     {"tenant": "TEXT", "parent_id": "TEXT", "memory_id": "TEXT"},

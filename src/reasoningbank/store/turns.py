@@ -25,35 +25,37 @@ class ThreadTurns:
     @contextmanager
     def take(self, name: str, wait_s: float) -> Iterator[bool]:
         lock = self._locks[name]
-        granted = lock.acquire(timeout=max(0.0, wait_s))
+        has_lock = lock.acquire(timeout=max(0.0, wait_s))
         try:
-            yield granted
+            yield has_lock
         finally:
-            if granted:
+            if has_lock:
                 lock.release()
 
     def is_taken(self, name: str) -> bool:
-        """Such a turn is lost by nobody who has it."""
+        """True if somebody holds it: nobody loses such a lock while he lives."""
         return self._locks[name].locked()
 
 
 class FileTurns:
-    """A file is there only while somebody has its turn, or wants it."""
+    """Locks in files, each of which is there only while somebody has its lock, or wants it."""
 
     def __init__(self, beside: Path) -> None:
-        """What the names of all these files begin with."""
+        """`beside` is the path that the names of all these files begin with."""
         self._beside = beside
         self._held: dict[int, str] = {}
         renew_in_child(self._leave_to_parent)
 
     def _leave_to_parent(self) -> None:
-        """Closing it lets go of nothing there; keeping it open would hold it after the parent's end."""
-        held, self._held = self._held, {}
-        for descriptor in held:
+        """Close what was inherited, in a child: that lets go of nothing there; keeping it open would hold it after
+        the parent's end.
+        """
+        descriptors, self._held = self._held, {}
+        for descriptor in descriptors:
             os.close(descriptor)
 
     def is_taken(self, name: str) -> bool:
-        """By this process: the kernel takes it from nobody who lives."""
+        """True if this process has it: the kernel takes it from nobody who lives."""
         return name in self._held.values()
 
     @contextmanager

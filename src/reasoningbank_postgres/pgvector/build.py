@@ -23,7 +23,6 @@ WORDS, VECTORS = "words", "vectors"
 _LOOK = f"SELECT number, embedder = %s AND facet = %s, {ARE_THERE} FROM index_builds WHERE name = %s"
 _STAMP = """SELECT changes, graph_reach, words_applied, words_mark, vectors_applied, vectors_mark
 FROM index_builds WHERE name = %s AND number = %s"""
-_MOST_CENSUSES = 64
 
 
 class BuildStamp(NamedTuple):
@@ -53,8 +52,8 @@ class PgvectorBuild:
 
     @property
     def _embedder(self) -> str:
-        said = self.identity
-        return f"{said.name} {said.model} {said.dimension} {said.revision}"
+        identity = self.identity
+        return f"{identity.name} {identity.model} {identity.dimension} {identity.revision}"
 
     # ------------------------------------------------------------ tables
 
@@ -67,12 +66,12 @@ class PgvectorBuild:
             return self._tables
 
     def find_tables(self) -> BuildTables | None:
-        """Those that are there and whole, and for this embedder."""
+        """The tables of this build, if they are there and whole, and for this embedder."""
         try:
-            [found] = self.server.ask(None, (_LOOK, (self._embedder, self._facet, self.name)))
+            [rows] = self.server.ask(None, (_LOOK, (self._embedder, self._facet, self.name)))
         except BankDamaged:
             return None
-        return BuildTables(found[0][0]) if found and found[0][1] and found[0][2] else None
+        return BuildTables(rows[0][0]) if rows and rows[0][1] and rows[0][2] else None
 
     def _make_tables(self) -> BuildTables:
         if self.server.read_only:
@@ -85,9 +84,9 @@ class PgvectorBuild:
         def make(connection: TimedConnection) -> BuildTables:
             connection.execute(LOCK, (MIGRATING, lock_number(self.server.address.schema)))
             connection.execute(BUILDS)
-            found = connection.execute(_LOOK, (self._embedder, self._facet, self.name)).fetchone()
-            if found is not None and found[1] and found[2]:
-                return BuildTables(found[0])
+            row = connection.execute(_LOOK, (self._embedder, self._facet, self.name)).fetchone()
+            if row is not None and row[1] and row[2]:
+                return BuildTables(row[0])
             return self._renew(connection)
 
         return self.server.change(make)
@@ -133,8 +132,8 @@ class PgvectorBuild:
         return self.server.change(act)
 
     def _note(self, connection: TimedConnection, change: str, *values: object) -> None:
-        done = connection.execute(f"UPDATE index_builds SET {change} WHERE name = %s", (*values, self.name))
-        if not done.rowcount:
+        cursor = connection.execute(f"UPDATE index_builds SET {change} WHERE name = %s", (*values, self.name))
+        if not cursor.rowcount:
             raise psycopg.errors.UndefinedTable("the build is gone")
 
     def advance(self, half: str, position: IndexPosition) -> None:
@@ -149,10 +148,10 @@ class PgvectorBuild:
         """How far it has come and how often its rows were changed: a part of whatever else is asked."""
         return _STAMP, (self.name, self.tables.number)
 
-    def read_stamp(self, found: Rows) -> BuildStamp:
-        if not found:
+    def read_stamp(self, rows: Rows) -> BuildStamp:
+        if not rows:
             raise BankDamaged(f"The index of {self.server.address.shown} was removed: it is built anew.")
-        changes, reach, *numbers = map(int, found[0])
+        changes, reach, *numbers = map(int, rows[0])
         words, words_mark, vectors, vectors_mark = numbers
         stamp = BuildStamp(
             changes,
@@ -167,12 +166,12 @@ class PgvectorBuild:
 
     def fresh_stamp(self) -> BuildStamp:
         self._seen = None
-        [found] = self.ask(None, self.stamp_query)
-        if not found and (others := self.find_tables()) is not None:
+        [rows] = self.ask(None, self.stamp_query)
+        if not rows and (tables := self.find_tables()) is not None:
             # Another process has begun it anew.
-            self._tables, self._censuses = others, {}
-            [found] = self.ask(None, self.stamp_query)
-        return self.read_stamp(found)
+            self._tables, self._censuses = tables, {}
+            [rows] = self.ask(None, self.stamp_query)
+        return self.read_stamp(rows)
 
     def seen_stamp(self) -> BuildStamp:
         """As it was when it was looked at last."""
@@ -182,15 +181,15 @@ class PgvectorBuild:
         self._seen = None
 
     def census(self, tenant: str, stamp: BuildStamp) -> Census:
-        """What is there of a tenant, read again when its rows have changed."""
-        known = self._censuses.get(tenant)
-        if known is not None and (known.changes, known.reach) == (stamp.changes, stamp.reach):
-            return known
-        if len(self._censuses) >= _MOST_CENSUSES:
+        """Counts of a tenant's memories, read again when its rows have changed."""
+        previous = self._censuses.get(tenant)
+        if previous is not None and (previous.changes, previous.reach) == (stamp.changes, stamp.reach):
+            return previous
+        if len(self._censuses) >= 64:
             self._censuses = {}
-        found = read_census(tenant, self.stamp_query, self.ask, self.tables)
-        self._censuses[tenant] = found
-        return found
+        current = read_census(tenant, self.stamp_query, self.ask, self.tables)
+        self._censuses[tenant] = current
+        return current
 
     def last_census(self, tenant: str) -> Census:
         """As it was when it was read last: good enough to choose a way, not to count by."""
@@ -215,7 +214,7 @@ def remove_unnamed(connection: TimedConnection, schema: str) -> None:
     there = connection.execute(OF_BUILDS, (f'"{schema}"',)).fetchall()
     names = connection.execute("SELECT to_regclass('index_builds') IS NOT NULL").fetchone() == (True,)
     builds = connection.execute("SELECT number FROM index_builds").fetchall() if names else []
-    named = {table for (number,) in builds for table in BuildTables(number).all}
-    unnamed = [name for (name,) in there if name not in named]
-    if unnamed:
-        connection.execute(f"DROP TABLE IF EXISTS {', '.join(unnamed)}")
+    tables_in_use = {table for (number,) in builds for table in BuildTables(number).all}
+    orphans = [name for (name,) in there if name not in tables_in_use]
+    if orphans:
+        connection.execute(f"DROP TABLE IF EXISTS {', '.join(orphans)}")

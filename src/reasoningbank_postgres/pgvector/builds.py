@@ -50,14 +50,14 @@ class PgvectorBuilds:
         if self._server.read_only:
             yield False
             return
-        with self._place.turn(f"{build.name} index", wait_s) as granted:
-            yield granted
+        with self._place.turn(f"{build.name} index", wait_s) as has_lock:
+            yield has_lock
 
     def open_beside(self, name: str, of: str, identity: EmbedderIdentity, facet: str, *, anew: bool) -> Halves:
-        opened = self.open(f"{name}-{of}", identity, facet)
+        halves = self.open(f"{name}-{of}", identity, facet)
         if anew and not self._server.read_only:
-            opened.words.clear()
-        return opened
+            halves.words.clear()
+        return halves
 
     def inspect(self, name: str, identity: EmbedderIdentity, facet: str) -> None:
         """The server looks after its pages."""
@@ -69,7 +69,7 @@ class PgvectorBuilds:
         tables = BuildTables(number)
         sizes = " + ".join(f"pg_total_relation_size('{table}')" for table in tables.all)
         try:
-            [[(applied, memories, vectors, size)]] = self._server.ask(
+            [[(position, memories, vectors, size)]] = self._server.ask(
                 None,
                 (
                     (
@@ -83,7 +83,7 @@ class PgvectorBuilds:
             return IndexInfo(kind=KIND, memories=0, awaiting_vectors=0, applied=0, bytes_on_disk=0, is_damaged=True)
         awaiting = max(0, memories - vectors)
         return IndexInfo(
-            kind=KIND, memories=memories, awaiting_vectors=awaiting, applied=applied, bytes_on_disk=int(size)
+            kind=KIND, memories=memories, awaiting_vectors=awaiting, applied=position, bytes_on_disk=int(size)
         )
 
     def distrust(self) -> None:
@@ -101,30 +101,30 @@ class PgvectorBuilds:
         return self._remove(lambda _: True)
 
     def _remove(self, is_meant: Callable[[str], bool]) -> bool:
-        """Whether there was any. Whoever is reading one finds it gone, and looks again."""
+        """Remove builds by name; True if there was any. Whoever is reading one finds it gone, and looks again."""
         if self._server.read_only:
             return False
-        meant = [name for name in self._names() if is_meant(name)]
+        names = [name for name in self._names() if is_meant(name)]
 
         def work(connection: TimedConnection) -> None:
-            for name in meant:
+            for name in names:
                 remove_build(connection, name)
             remove_unnamed(connection, self._server.address.schema)
 
         self._server.change(work)
-        return bool(meant)
+        return bool(names)
 
     def _names(self) -> list[str]:
         try:
-            [found] = self._server.ask(None, ("SELECT name FROM index_builds", ()))
+            [rows] = self._server.ask(None, ("SELECT name FROM index_builds", ()))
         except BankDamaged:
             # None was ever made here.
             return []
-        return [name for (name,) in found]
+        return [name for (name,) in rows]
 
     def _number(self, name: str) -> int | None:
         try:
-            [found] = self._server.ask(
+            [rows] = self._server.ask(
                 None,
                 (
                     f"SELECT number FROM index_builds WHERE name = %s AND {ARE_THERE}",
@@ -133,7 +133,7 @@ class PgvectorBuilds:
             )
         except BankDamaged:
             return None
-        return int(found[0][0]) if found else None
+        return int(rows[0][0]) if rows else None
 
     def close(self) -> None:
         self._server.close()

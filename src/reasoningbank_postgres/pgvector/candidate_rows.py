@@ -42,7 +42,7 @@ class CandidateRow(NamedTuple):
 
 
 class CandidateRows(dict[int, CandidateRow]):
-    """By number: those that pass a filter, with how far they are from a vector; for a few also theirs."""
+    """Rows that pass a filter, by number, with how far they are from a vector; if `few`, also with their own."""
 
     def __init__(self, build: PgvectorBuild, where: Filter, vector: str | None, *, few: bool) -> None:
         super().__init__()
@@ -62,31 +62,31 @@ class CandidateRows(dict[int, CandidateRow]):
             f"ON true LEFT JOIN {tables.vectors} v ON v.num = near.num"
         ), (*values, *self._values)
 
-    def keep_near(self, found: Rows) -> tuple[list[int], bool]:
+    def keep_near(self, answer: Rows) -> tuple[list[int], bool]:
         """The numbers of the nearest, the nearest first, and whether all of them pass."""
-        passing = sorted((row for row in found if row[1] is not None), key=lambda row: row[-2])
+        passing = sorted((row for row in answer if row[1] is not None), key=lambda row: row[-2])
         rows = [CandidateRow._make(row[1:]) for row in passing]
         self.update((row.num, row) for row in rows)
-        return [row.num for row in rows], len(rows) == len(found)
+        return [row.num for row in rows], len(rows) == len(answer)
 
     def take(self, nums: Iterable[int], ids: Sequence[str] = ()) -> None:
         """Ask for rows by their numbers or ids."""
-        wanted = sorted(set(nums) - self.keys())
-        if not wanted and not ids:
+        missing = sorted(set(nums) - self.keys())
+        if not missing and not ids:
             return
         tables = self._build.tables
-        far, asked = ("NULL", []) if self._vector is None else ("v.vector <#> %s::halfvec", [self._vector])
+        far, far_values = ("NULL", []) if self._vector is None else ("v.vector <#> %s::halfvec", [self._vector])
         text = (
             f"SELECT {_TAKEN}, {far}, {self._kept} FROM (SELECT {_PICKED} FROM {tables.rows} "
             f"WHERE num = ANY(%s::bigint[]) AND {self._said}"
         )
-        values = [*asked, number_list(wanted), *self._values]
+        values = [*far_values, number_list(missing), *self._values]
         if ids:
             text += f" UNION SELECT {_PICKED} FROM {tables.rows} WHERE id = ANY(%s::text[]) AND {self._said}"
             values += [list(ids), *self._values]
         text += f") AS r LEFT JOIN {tables.vectors} v USING (num)"
-        [found] = self._build.ask(self._where.tenant, (text, values))
-        self.update((row[0], CandidateRow._make(row)) for row in found)
+        [rows] = self._build.ask(self._where.tenant, (text, values))
+        self.update((row[0], CandidateRow._make(row)) for row in rows)
 
     # ------------------------------------------------------------ columns
 
@@ -95,8 +95,8 @@ class CandidateRows(dict[int, CandidateRow]):
 
     def words(self, nums: Sequence[int]) -> HeldWords:
         counts = np.array([len(self[num].terms) // TERM_ENTRY_BYTES for num in nums], np.int64)
-        packed = unpack_terms(b"".join([self[num].terms for num in nums]))
-        return HeldWords(packed, counts, np.array([self[num].length for num in nums], np.uint32))
+        entries = unpack_terms(b"".join([self[num].terms for num in nums]))
+        return HeldWords(entries, counts, np.array([self[num].length for num in nums], np.uint32))
 
     def likeness(self, nums: Sequence[int], text: str) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         return likeness(text, np.frombuffer(b"".join([self[num].form for num in nums]), PACKED))
@@ -105,10 +105,10 @@ class CandidateRows(dict[int, CandidateRow]):
         return Standings(np.frombuffer(b"".join([self[num].standing or _UNPROVEN for num in nums]), STANDING))
 
     def handles(self, nums: Sequence[int]) -> NDArray[np.object_]:
-        """Of each its vector, or its number where that is to be asked for."""
-        found = np.empty(len(nums), object)
-        found[:] = [num if (vector := self[num].vector) is None else vector for num in nums]
-        return found
+        """The vector of each, or its number if the vector is yet to be asked for."""
+        vectors = np.empty(len(nums), object)
+        vectors[:] = [num if (vector := self[num].vector) is None else vector for num in nums]
+        return vectors
 
     # ------------------------------------------------------------ neighbours
 
@@ -116,19 +116,23 @@ class CandidateRows(dict[int, CandidateRow]):
         """The turns just before and after those that are turns of a conversation: rows are numbered as they came."""
         near = [num + step for num in nums if self[num].conversation != ABSENT for step in (-1, 1)]
         self.take(near)
-        return [num for num in near if num in self and self._is_beside(num)]
-
-    def _is_beside(self, num: int) -> bool:
-        own = self[num].conversation
-        return any(other in self and self[other].conversation == own != ABSENT for other in (num - 1, num + 1))
+        return [
+            num
+            for num in near
+            if num in self
+            and any(
+                other in self and self[other].conversation == self[num].conversation != ABSENT
+                for other in (num - 1, num + 1)
+            )
+        ]
 
     def places_beside(self, nums: Sequence[int]) -> NDArray[np.int64]:
         """(n, 2): the places of the turns before and after among the numbers; −1 where there is none."""
-        found = np.full((len(nums), 2), -1, np.int64)
+        places = np.full((len(nums), 2), -1, np.int64)
         turns = [(at, num) for at, num in enumerate(nums) if self[num].conversation != ABSENT]
         place = {num: at for at, num in turns}
         for at, num in turns:
             for side, other in enumerate((num - 1, num + 1)):
                 if other in place and self[other].conversation == self[num].conversation:
-                    found[at, side] = place[other]
-        return found
+                    places[at, side] = place[other]
+        return places

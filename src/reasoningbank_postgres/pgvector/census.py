@@ -15,8 +15,6 @@ from reasoningbank_postgres.pgvector.filters import condition_of
 from reasoningbank_postgres.pgvector.server import Query, Rows
 from reasoningbank_postgres.pgvector.tables import BuildTables
 
-_MOST_KEPT = 256
-
 
 class AskTenant(Protocol):
     def __call__(self, tenant: str, /, *queries: Query) -> list[Rows]: ...
@@ -45,12 +43,12 @@ class Census:
 
     def counts(self, filters: Sequence[Filter], ask: AskTenant, tables: BuildTables) -> list[int]:
         """How many memories pass each filter."""
-        tagged = [where for where in filters if where not in self._known and (where.tags or where.without_tags)]
-        if len(self._known) > _MOST_KEPT:
+        tag_filters = [where for where in filters if where not in self._known and (where.tags or where.without_tags)]
+        if len(self._known) > 256:
             self._known = {}
-        if tagged:
-            found = ask(tagged[0].tenant, *(_count_tagged(where, tables) for where in tagged))
-            for where, [(number,)] in zip(tagged, found, strict=True):
+        if tag_filters:
+            answers = ask(tag_filters[0].tenant, *(_count_tagged(where, tables) for where in tag_filters))
+            for where, [(number,)] in zip(tag_filters, answers, strict=True):
                 plain = replace(where, without_tags=())
                 self._known[where] = number if where.tags else self._sum(plain) - number
         return [self._count(where) for where in filters]
@@ -66,21 +64,21 @@ class Census:
 
 def read_census(tenant: str, stamp: Query, ask: AskTenant, tables: BuildTables) -> Census:
     columns = ", ".join(Group._fields)
-    [(changes, reach, *_)], found = ask(
+    [(changes, reach, *_)], rows = ask(
         tenant, stamp, (f"SELECT {columns} FROM {tables.groups} WHERE tenant = %s AND memories > 0", (tenant,))
     )
-    return Census(changes, reach, [Group(*row) for row in found])
+    return Census(changes, reach, [Group(*row) for row in rows])
 
 
 def _count_tagged(where: Filter, tables: BuildTables) -> Query:
-    """Those with the tags; where none are asked for, those that have one which is not wanted."""
+    """Query for the number of memories with the tags; if there are none, of those with one that is not wanted."""
     if where.tags:
-        said, values = condition_of(where, tables)
+        condition, values = condition_of(where, tables)
     else:
-        said, values = condition_of(replace(where, without_tags=()), tables)
-        said += f" AND num IN (SELECT num FROM {tables.tags} WHERE tenant = %s AND tag = ANY(%s::text[]))"
+        condition, values = condition_of(replace(where, without_tags=()), tables)
+        condition += f" AND num IN (SELECT num FROM {tables.tags} WHERE tenant = %s AND tag = ANY(%s::text[]))"
         values += [where.tenant, list(where.without_tags)]
-    return f"SELECT count(*) FROM {tables.rows} WHERE {said}", values
+    return f"SELECT count(*) FROM {tables.rows} WHERE {condition}", values
 
 
 def _passes(group: Group, where: Filter) -> bool:

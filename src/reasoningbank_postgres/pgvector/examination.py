@@ -1,8 +1,8 @@
 """Holds an index in PostgreSQL against the records row by row, and its tables against one another.
 
 Compared are of each row what a filter asks, its words and its tags; of all of them together how many there are of each
-kind, how many postings each tenant has, and that vectors are filed like their rows. Refuses to know which numbers a
-vector has, and what the evidence amounts to.
+kind, how many postings each tenant has, and that vectors are filed like their rows. Not compared are the numbers of a
+vector, and what the evidence amounts to.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ class PgvectorExamination:
         self._build = build
 
     def differences(self, rows: Sequence[WordRow]) -> dict[str, str]:
-        given = {row.memory.id: row for row in rows}
+        rows_by_id = {row.memory.id: row for row in rows}
         tables = self._build.tables
-        [found] = self._build.ask(None, rows_query(tables, list(given)))
-        known = known_rows(found)
+        [answer] = self._build.ask(None, rows_query(tables, list(rows_by_id)))
+        index_rows = known_rows(answer)
         query = f"SELECT num, array_agg(tag) FROM {tables.tags} WHERE num = ANY(%s::bigint[]) GROUP BY num"
-        [found] = self._build.ask(None, (query, (number_list(row.num for row in known.values()),)))
-        tags: dict[int, list[str]] = dict(found)
+        [answer] = self._build.ask(None, (query, (number_list(row.num for row in index_rows.values()),)))
+        tags: dict[int, list[str]] = dict(answer)
         differing: dict[str, str] = {}
-        for memory_id, made in make_rows(given).items():
-            if memory_id not in known:
+        for memory_id, record_row in make_rows(rows_by_id).items():
+            if memory_id not in index_rows:
                 differing[memory_id] = "it is not in the index"
-            elif said := _difference(known[memory_id], made):
-                differing[memory_id] = f"the index knows {said} of it"
-            elif sorted(tags.get(known[memory_id].num, ())) != sorted(set(given[memory_id].memory.tags)):
+            elif difference := _difference(index_rows[memory_id], record_row):
+                differing[memory_id] = f"the index knows {difference} of it"
+            elif sorted(tags.get(index_rows[memory_id].num, ())) != sorted(set(rows_by_id[memory_id].memory.tags)):
                 differing[memory_id] = "the index knows other tags of it"
         return differing
 
@@ -68,11 +68,11 @@ class PgvectorExamination:
             ),
         }
         answers = self._build.ask(None, *questions.values())
-        return [problem for problem, found in zip(questions, answers, strict=True) if found and found[0][0]]
+        return [problem for problem, answer in zip(questions, answers, strict=True) if answer and answer[0][0]]
 
 
-def _difference(known: KnownRow, made: KnownRow) -> str:
-    for name, one, other in zip(FACETS, known.facets, made.facets, strict=True):
-        if one != other:
+def _difference(index_row: KnownRow, record_row: KnownRow) -> str:
+    for name, value, record_value in zip(FACETS, index_row.facets, record_row.facets, strict=True):
+        if value != record_value:
             return f"another {name.replace('_', ' ')}"
-    return "" if known._replace(num=0) == made else "other words"
+    return "" if index_row._replace(num=0) == record_row else "other words"

@@ -13,12 +13,12 @@ _SCOPES, _STATES = frozenset(Scope), frozenset(State)
 
 
 def condition_of(where: Filter, tables: BuildTables) -> Condition:
-    """Of a table with the columns of a filter and the number of a row."""
-    said: list[str] = ["tenant = %s"]
+    """Condition on a table that has the columns of a filter and the number of a row."""
+    conditions: list[str] = ["tenant = %s"]
     values: list[Any] = [where.tenant]
 
     def add(text: str, *more: Any) -> None:
-        said.append(text)
+        conditions.append(text)
         values.extend(more)
 
     if frozenset(where.states) != _STATES:
@@ -28,14 +28,15 @@ def condition_of(where: Filter, tables: BuildTables) -> Condition:
     if where.namespace is not None:
         add(*_reach(where, where.namespace))
     for column in ("outcome", "agent", "task_type"):
-        if (wanted := getattr(where, column)) is not None:
-            add(f"{column} = %s", wanted)
+        if (value := getattr(where, column)) is not None:
+            add(f"{column} = %s", value)
     # As lists that are found once: a table that is looked into for each row could not be searched by its graph.
     for tag in where.tags:
         add(f"num = ANY(ARRAY(SELECT num FROM {tables.tags} WHERE tenant = %s AND tag = %s))", where.tenant, tag)
     if where.without_tags:
-        add(f"num <> ALL(ARRAY({_with_any_tag(tables)}))", where.tenant, list(where.without_tags))
-    return " AND ".join(said), values
+        with_any = f"SELECT num FROM {tables.tags} WHERE tenant = %s AND tag = ANY(%s::text[])"
+        add(f"num <> ALL(ARRAY({with_any}))", where.tenant, list(where.without_tags))
+    return " AND ".join(conditions), values
 
 
 def _reach(where: Filter, namespace: str) -> tuple[Any, ...]:
@@ -44,7 +45,3 @@ def _reach(where: Filter, namespace: str) -> tuple[Any, ...]:
         in_team += f" AND {'' if where.team.inside else 'NOT '}namespace = ANY(%s::text[])"
         mates = [list(where.team.namespaces)]
     return f"(namespace = %s OR scope = 'org' OR ({in_team}))", namespace, *mates
-
-
-def _with_any_tag(tables: BuildTables) -> str:
-    return f"SELECT num FROM {tables.tags} WHERE tenant = %s AND tag = ANY(%s::text[])"

@@ -63,7 +63,7 @@ class GraphBuilding:
         build = self._build
         if build.server.read_only or build.identity.dimension > MOST_DIMENSIONS:
             return False
-        [found] = build.ask(
+        [rows] = build.ask(
             None,
             (
                 (
@@ -74,15 +74,15 @@ class GraphBuilding:
                 (build.name,),
             ),
         )
-        if not found:
+        if not rows:
             return False
-        reach, tried_at, is_complete, memories = found[0]
+        reach, tried_at, is_complete, memories = rows[0]
         return bool(reach == 0 and is_complete and memories >= max(BUILD_FROM, AGAIN_AT * tried_at))
 
     def _run(self) -> None:
         # Whatever fails, the next one that brings the vectors forward tries again.
-        with suppress(BankError), self._turn(f"{self._build.name} graph", 0.0) as granted:
-            if granted and self._is_due():
+        with suppress(BankError), self._turn(f"{self._build.name} graph", 0.0) as has_lock:
+            if has_lock and self._is_due():
                 with self._build.server.apart(WITHIN_S) as connection:
                     self._connection = connection
                     try:
@@ -124,22 +124,24 @@ def find_reach(connection: TimedConnection, tables: BuildTables) -> tuple[int, i
     """How far searches must reach to find nearly all of the nearest, 0 where no reach is enough; and of how many."""
     connection.execute("BEGIN")
     connection.execute(f"SELECT {SCOPE}", scope_of(None))
-    counted = connection.execute(f"SELECT count(*), min(num), max(num) FROM {tables.vectors}").fetchone()
-    assert counted is not None
-    vectors, first, last = counted
-    asked = _mixtures(connection, tables, first, last) if vectors else []
-    exact = [_ids(connection, compare_all(tables, "num", "true", (), vector_text(vector), NEAREST)) for vector in asked]
+    row = connection.execute(f"SELECT count(*), min(num), max(num) FROM {tables.vectors}").fetchone()
+    assert row is not None
+    vectors, first, last = row
+    queries = _mixtures(connection, tables, first, last) if vectors else []
+    exact = [
+        _ids(connection, compare_all(tables, "num", "true", (), vector_text(vector), NEAREST)) for vector in queries
+    ]
     reach = 0
-    for tried in REACHES if asked else ():
+    for candidate in REACHES if queries else ():
         connection.execute(
-            f"SET LOCAL hnsw.ef_search = {tried}; SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off"
+            f"SET LOCAL hnsw.ef_search = {candidate}; SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off"
         )
         hits = [
-            len(known & _ids(connection, walk_graph(tables, "num", "true", (), vector_text(vector), NEAREST)))
-            for vector, known in zip(asked, exact, strict=True)
+            len(neighbours & _ids(connection, walk_graph(tables, "num", "true", (), vector_text(vector), NEAREST)))
+            for vector, neighbours in zip(queries, exact, strict=True)
         ]
         if sum(hits) >= WANTED_RECALL * sum(map(len, exact)):
-            reach = min(MOST_REACH, MARGIN * tried)
+            reach = min(MOST_REACH, MARGIN * candidate)
             break
     connection.execute("COMMIT")
     return reach, vectors
@@ -152,9 +154,9 @@ def _mixtures(connection: TimedConnection, tables: BuildTables, first: int, last
         (nums, 2 * TRIED),
         binary=True,
     ).fetchall()
-    vectors = [read_halfvec(sent) for (sent,) in rows]
+    vectors = [read_halfvec(raw) for (raw,) in rows]
     half = len(vectors) // 2
-    return [one + other for one, other in zip(vectors[:half], vectors[half : 2 * half], strict=True)]
+    return [vector + other for vector, other in zip(vectors[:half], vectors[half : 2 * half], strict=True)]
 
 
 def _ids(connection: TimedConnection, query: tuple[str, Sequence[object]]) -> set[int]:

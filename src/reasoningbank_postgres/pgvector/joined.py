@@ -30,7 +30,6 @@ from reasoningbank_postgres.pgvector.postings import FoundTerms, ScoredRows, pos
 from reasoningbank_postgres.pgvector.row_changes import keep_standings
 from reasoningbank_postgres.pgvector.server import Query
 
-_DEEPER_BY = 8
 _SCOPES = {scope.value: scope for scope in Scope}
 
 
@@ -55,8 +54,8 @@ class PgvectorJoined:
 
     def keep_standings(self, standings: Mapping[str, Standing]) -> None:
         if standings:
-            packed = [row.tobytes() for row in packed_standings(list(standings.values()))]
-            pairs = list(zip(standings, packed, strict=True))
+            blobs = [row.tobytes() for row in packed_standings(list(standings.values()))]
+            pairs = list(zip(standings, blobs, strict=True))
             self._build.change(lambda connection, tables: keep_standings(connection, tables, pairs))
 
     # ------------------------------------------------------------ searching
@@ -67,39 +66,39 @@ class PgvectorJoined:
             yield replace(probe, begun=look)
 
     def search(self, probe: Probe) -> Candidates:
-        begun = probe.begun
-        if isinstance(begun, NearLook) and begun.is_for(probe, self._build):
-            return self._find(probe, begun)
+        handle = probe.begun
+        if isinstance(handle, NearLook) and handle.is_for(probe, self._build):
+            return self._find(probe, handle)
         with NearLook(self._build, probe).begin() as look:
             return self._find(probe, look)
 
     def _find(self, probe: Probe, look: NearLook) -> Candidates:
         where, rows = probe.where, look.rows
-        held, asked, census = self._look_up_words(probe, look)
-        by_words = self._take_holders(probe, held, rows)
-        considered, filtered_out = self._counts(where, census)
+        holders, weighted_terms, census = self._look_up_words(probe, look)
+        by_words = self._take_holders(probe, holders, rows)
+        passing, filtered_out = self._counts(where, census)
         near, all_pass = look.finish()
         if not all_pass:
             self._check_changed(census)
-        chosen = dict.fromkeys((*near, *by_words, *_named(probe, rows)))
-        chosen |= dict.fromkeys(_first(held.by_name, rows, probe.depth))
-        chosen |= dict.fromkeys(_first(held.by_text, rows, probe.depth))
-        beside = rows.take_neighbours(chosen)
-        ids = list(dict.fromkeys((*chosen, *beside)))
+        nums = dict.fromkeys((*near, *by_words, *_named(probe, rows)))
+        nums |= dict.fromkeys(_first(holders.by_name, rows, probe.depth))
+        nums |= dict.fromkeys(_first(holders.by_text, rows, probe.depth))
+        beside = rows.take_neighbours(nums)
+        ids = list(dict.fromkeys((*nums, *beside)))
         form, parametric = rows.likeness(ids, probe.text)
-        ended = len(near) < probe.depth and len(by_words) < probe.depth
+        is_exhausted = len(near) < probe.depth and len(by_words) < probe.depth
         return Candidates(
             ids=[rows[num].id for num in ids],
             cosine=rows.cosines(ids),
-            **rows.words(ids).columns(asked),
+            **rows.words(ids).columns(weighted_terms),
             form=form,
             parametric=parametric,
             beside=rows.places_beside(ids),
             scopes=[_SCOPES[rows[num].scope] for num in ids],
             standings=rows.standings(ids),
             handles=rows.handles(ids),
-            exhausted=ended or len(ids) == considered,
-            considered=considered,
+            exhausted=is_exhausted or len(ids) == passing,
+            considered=passing,
             filtered_out=filtered_out,
         )
 
@@ -114,24 +113,26 @@ class PgvectorJoined:
                 queries["allowed"] = way.listed
         answers = dict(zip(queries, build.ask(tenant, *queries.values()), strict=True))
         census = build.census(tenant, build.read_stamp(answers["stamp"]))
-        found = FoundTerms(answers.get("postings", []))
-        asked = question.weigh(census.memories, census.mean_length, found.holding)
-        allowed = np.array(answers["allowed"][0][0] or (), np.int64) if "allowed" in answers else None
-        by_words, by_name, by_text = (found.scored(worths, census.mean_length, allowed) for worths in asked.questions)
-        share = None if allowed is not None else way.passing / max(1, census.memories)
-        return WordHolders(by_words, by_name, by_text, share), asked, census
+        postings = FoundTerms(answers.get("postings", []))
+        weighted_terms = question.weigh(census.memories, census.mean_length, postings.holding)
+        passing_nums = np.array(answers["allowed"][0][0] or (), np.int64) if "allowed" in answers else None
+        by_words, by_name, by_text = (
+            postings.scored(worths, census.mean_length, passing_nums) for worths in weighted_terms.questions
+        )
+        share = None if passing_nums is not None else way.passing / max(1, census.memories)
+        return WordHolders(by_words, by_name, by_text, share), weighted_terms, census
 
-    def _take_holders(self, probe: Probe, held: WordHolders, rows: CandidateRows) -> list[int]:
+    def _take_holders(self, probe: Probe, holders: WordHolders, rows: CandidateRows) -> list[int]:
         """Take the rows that pass of those that hold words, and what is to be there besides; the best by words."""
-        depth = probe.depth if held.share is None else depth_for(probe.depth, held.share)
+        depth = probe.depth if holders.share is None else depth_for(probe.depth, holders.share)
         ids: Sequence[str] = probe.also
         while True:
-            by_words = held.by_words.best(depth)
-            rows.take((*by_words, *held.by_name.best(depth), *held.by_text.best(depth)), ids)
-            kept = [num for num in by_words if num in rows][: probe.depth]
-            if len(kept) == probe.depth or depth >= len(held.by_words):
-                return kept
-            depth, ids = depth * _DEEPER_BY, ()
+            by_words = holders.by_words.best(depth)
+            rows.take((*by_words, *holders.by_name.best(depth), *holders.by_text.best(depth)), ids)
+            nums = [num for num in by_words if num in rows][: probe.depth]
+            if len(nums) == probe.depth or depth >= len(holders.by_words):
+                return nums
+            depth, ids = depth * 8, ()
 
     def _check_changed(self, before: Census) -> None:
         """Vectors without rows that pass like them: somebody has written meanwhile, or vectors are owed. Else they are
@@ -151,36 +152,36 @@ class PgvectorJoined:
         for part, fields in FILTER_PARTS.items():
             last = replace(last, **{field: getattr(where, field) for field in fields})
             steps[part] = last
-        left = dict(zip(steps, self._build.counts(list(steps.values()), census), strict=True))
-        before, removed = left[""], dict[str, int]()
+        counts = dict(zip(steps, self._build.counts(list(steps.values()), census), strict=True))
+        before, removals = counts[""], dict[str, int]()
         for part in FILTER_PARTS:
-            if left[part] < before:
-                removed[part] = before - left[part]
-            before = left[part]
-        return before, removed
+            if counts[part] < before:
+                removals[part] = before - counts[part]
+            before = counts[part]
+        return before, removals
 
-    def vectors_of(self, found: Candidates, rows: Sequence[int]) -> Floats:
-        assert found.handles is not None
-        wanted = found.handles[list(rows)].tolist()
-        there: dict[int | bytes, bytes] = {vector: vector for vector in wanted if isinstance(vector, bytes)}
-        if lacking := [num for num in wanted if not isinstance(num, bytes)]:
+    def vectors_of(self, candidates: Candidates, rows: Sequence[int]) -> Floats:
+        assert candidates.handles is not None
+        handles = candidates.handles[list(rows)].tolist()
+        there: dict[int | bytes, bytes] = {vector: vector for vector in handles if isinstance(vector, bytes)}
+        if lacking := [num for num in handles if not isinstance(num, bytes)]:
             query = f"SELECT num, vector FROM {self._build.tables.vectors} WHERE num = ANY(%s::bigint[])"
             there |= dict(self._build.ask(None, (query, (number_list(lacking),)))[0])
         none = np.zeros(self._build.identity.dimension, np.float32)
-        kept = [read_halfvec(there[one]) if one in there else none for one in wanted]
-        return np.array(kept, np.float32).reshape(len(wanted), -1)
+        vectors = [read_halfvec(there[handle]) if handle in there else none for handle in handles]
+        return np.array(vectors, np.float32).reshape(len(handles), -1)
 
-    def are_sound(self, found: Candidates, rows: Sequence[int]) -> bool:
+    def are_sound(self, candidates: Candidates, rows: Sequence[int]) -> bool:
         """The server looks after its pages."""
-        del found, rows
+        del candidates, rows
         return True
 
 
 def _named(probe: Probe, rows: CandidateRows) -> list[int]:
-    wanted = set(probe.also)
-    return [num for num, row in rows.items() if row.id in wanted] if wanted else []
+    ids = set(probe.also)
+    return [num for num, row in rows.items() if row.id in ids] if ids else []
 
 
-def _first(found: ScoredRows, rows: CandidateRows, most: int) -> list[int]:
+def _first(ranking: ScoredRows, rows: CandidateRows, most: int) -> list[int]:
     """The best of those that were taken."""
-    return [num for num in found.best(len(rows)) if num in rows][:most]
+    return [num for num in ranking.best(len(rows)) if num in rows][:most]

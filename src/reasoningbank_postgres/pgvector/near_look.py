@@ -12,7 +12,7 @@ from reasoningbank.ports import Probe
 from reasoningbank_postgres.pgvector.build import PgvectorBuild
 from reasoningbank_postgres.pgvector.candidate_rows import CandidateRows
 from reasoningbank_postgres.pgvector.nearest import SearchWay
-from reasoningbank_postgres.pgvector.packing import Floats, vector_text
+from reasoningbank_postgres.pgvector.packing import vector_text
 from reasoningbank_postgres.pgvector.server import Rows
 
 MOST_WITH_VECTORS = 256
@@ -24,9 +24,13 @@ class NearLook:
 
     def __init__(self, build: PgvectorBuild, probe: Probe) -> None:
         where = probe.where
-        vector = _direction(probe.vector) if probe.depth > 0 else None
         self._build, self._asked = build, probe
-        self._vector = None if vector is None else vector_text(vector)
+        self._vector: str | None = None
+        if probe.vector is not None and probe.depth > 0:
+            flat = np.asarray(probe.vector, np.float32).reshape(-1)
+            length = float(np.linalg.norm(flat))
+            if 0 < length < math.inf:
+                self._vector = vector_text(flat / np.float32(length))
         self.census = build.last_census(where.tenant)
         [passing] = build.counts([where], self.census)
         self.way = SearchWay(build.tables, where, probe.depth, passing, self.census.reach)
@@ -35,11 +39,11 @@ class NearLook:
         self._is_over = False
 
     def is_for(self, probe: Probe, build: PgvectorBuild) -> bool:
-        """Whether it is what a probe looks for in a build, words aside, and nobody has had it yet."""
+        """True if it is what a probe looks for in a build, words aside, and nobody has had it yet."""
         if self._is_over or build is not self._build:
             return False
-        asked = self._asked
-        return probe.vector is asked.vector and (probe.where, probe.depth) == (asked.where, asked.depth)
+        own_probe = self._asked
+        return probe.vector is own_probe.vector and (probe.where, probe.depth) == (own_probe.where, own_probe.depth)
 
     @contextmanager
     def begin(self) -> Iterator[NearLook]:
@@ -53,16 +57,8 @@ class NearLook:
     def finish(self) -> tuple[list[int], bool]:
         """Numbers of the nearest rows, the nearest first, and whether each near vector has a row that passes."""
         self._is_over = True
-        found = self._hear()[-1]
-        if self._vector is not None and self.way.may_lack(len(found)):
+        rows = self._hear()[-1]
+        if self._vector is not None and self.way.may_lack(len(rows)):
             exact = self.rows.near_query(self.way.exact("num", self._vector))
-            [found] = self._build.ask(self._asked.where.tenant, exact)
-        return self.rows.keep_near(found)
-
-
-def _direction(vector: Floats | None) -> Floats | None:
-    if vector is None:
-        return None
-    flat = np.asarray(vector, np.float32).reshape(-1)
-    length = float(np.linalg.norm(flat))
-    return flat / np.float32(length) if 0 < length < math.inf else None
+            [rows] = self._build.ask(self._asked.where.tenant, exact)
+        return self.rows.keep_near(rows)

@@ -13,7 +13,7 @@ from reasoningbank_postgres.pgvector.tables import BuildTables
 NARROW = 10_000
 """Rows that pass a filter, up to which they are listed and everything among them is exact."""
 MOST_REACH = 1_000
-"""What pgvector allows a search through a graph to keep in view."""
+"""Most that pgvector allows a search through a graph to keep in view (`hnsw.ef_search`)."""
 
 
 LISTED_SHARE = 0.1
@@ -24,19 +24,19 @@ def depth_for(k: int, share: float) -> int:
     return int(1.25 * k / max(share, LISTED_SHARE / 10)) + 8
 
 
-def compare_all(tables: BuildTables, columns: str, said: str, values: Sequence[Any], vector: str, k: int) -> Query:
+def compare_all(tables: BuildTables, columns: str, condition: str, values: Sequence[Any], vector: str, k: int) -> Query:
     """Exact, at the cost of a look at each row that passes."""
     text = (
         f"SELECT {columns}, far FROM (SELECT {columns}, vector <#> %s::halfvec AS far FROM {tables.vectors} "
-        f"WHERE {said} OFFSET 0) AS each ORDER BY far LIMIT {k}"
+        f"WHERE {condition} OFFSET 0) AS each ORDER BY far LIMIT {k}"
     )
     return text, (vector, *values)
 
 
-def walk_graph(tables: BuildTables, columns: str, said: str, values: Sequence[Any], vector: str, k: int) -> Query:
+def walk_graph(tables: BuildTables, columns: str, condition: str, values: Sequence[Any], vector: str, k: int) -> Query:
     """Nearly exact, for `graph_terms`; goes on until `k` rows pass."""
     text = (
-        f"SELECT {columns}, vector <#> %s::halfvec AS far FROM {tables.vectors} WHERE {said} "
+        f"SELECT {columns}, vector <#> %s::halfvec AS far FROM {tables.vectors} WHERE {condition} "
         f"ORDER BY vector <#> %s::halfvec LIMIT {k}"
     )
     return text, (vector, *values, vector)
@@ -44,10 +44,10 @@ def walk_graph(tables: BuildTables, columns: str, said: str, values: Sequence[An
 
 def graph_terms(reach: int) -> Query:
     """Settings for the rest of a round trip, under which nothing but the graph is used, and so far."""
-    others = "".join(f", set_config('enable_{way}', 'off', true)" for way in ("seqscan", "bitmapscan", "sort"))
+    settings = "".join(f", set_config('enable_{way}', 'off', true)" for way in ("seqscan", "bitmapscan", "sort"))
     # The way is the same whatever is asked: to plan it anew would take a tenth of the time.
-    others += ", set_config('plan_cache_mode', 'force_generic_plan', true)"
-    return f"SELECT set_config('hnsw.ef_search', %s, true){others}", (str(min(MOST_REACH, reach)),)
+    settings += ", set_config('plan_cache_mode', 'force_generic_plan', true)"
+    return f"SELECT set_config('hnsw.ef_search', %s, true){settings}", (str(min(MOST_REACH, reach)),)
 
 
 class SearchWay:
@@ -58,10 +58,10 @@ class SearchWay:
         self._said, self._values = condition_of(where, tables)
         self.by_graph = reach > 0 and passing > NARROW and k <= MOST_REACH
         self.terms = [graph_terms(max(reach, k))] if self.by_graph else []
-        """What is said to the server before it is asked."""
+        """Settings that are sent to the server before the query."""
 
     def is_listed(self, memories: int) -> bool:
-        """Whether so few of so many pass that what words find is better looked for among them."""
+        """True if the filter is so selective that words are better looked for among the rows that pass."""
         return self.passing <= NARROW and self.passing < LISTED_SHARE * memories
 
     @property
@@ -77,6 +77,6 @@ class SearchWay:
     def exact(self, columns: str, vector: str) -> Query:
         return compare_all(self._tables, columns, self._said, self._values, vector, self._k)
 
-    def may_lack(self, found: int) -> bool:
-        """Whether the graph was left before enough rows had passed."""
-        return self.by_graph and found < min(self._k, self.passing)
+    def may_lack(self, count: int) -> bool:
+        """True if the graph was left before enough rows had passed."""
+        return self.by_graph and count < min(self._k, self.passing)

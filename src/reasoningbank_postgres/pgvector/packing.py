@@ -26,10 +26,10 @@ _HEADER = struct.Struct(">HH")
 class Postings:
     """Which rows have a term, how much it weighs there and how long they are."""
 
-    def __init__(self, packed: NDArray[np.uint64]) -> None:
-        self.nums = (packed >> _ROW).astype(np.int64)
-        self.lengths = ((packed >> _LENGTH) & np.uint64(LONGEST)).astype(np.float32)
-        self.weights = (packed & _WEIGHT).astype(np.float32)
+    def __init__(self, entries: NDArray[np.uint64]) -> None:
+        self.nums = (entries >> _ROW).astype(np.int64)
+        self.lengths = ((entries >> _LENGTH) & np.uint64(LONGEST)).astype(np.float32)
+        self.weights = (entries & _WEIGHT).astype(np.float32)
 
 
 def unpack_postings(pieces: Sequence[bytes]) -> Postings:
@@ -37,14 +37,14 @@ def unpack_postings(pieces: Sequence[bytes]) -> Postings:
 
 
 def without_rows(entries: bytes, nums: NDArray[np.uint64]) -> bytes:
-    packed = np.frombuffer(entries, "<u8")
-    return packed[~np.isin(packed >> _ROW, nums)].tobytes()
+    postings = np.frombuffer(entries, "<u8")
+    return postings[~np.isin(postings >> _ROW, nums)].tobytes()
 
 
 def pack_terms(row: WordRow) -> bytes:
-    packed = np.empty(len(row.terms), ENTRY)
-    packed["term"], packed["weight"] = list(row.terms.keys()), list(row.terms.values())
-    return packed.tobytes()
+    entries = np.empty(len(row.terms), ENTRY)
+    entries["term"], entries["weight"] = list(row.terms.keys()), list(row.terms.values())
+    return entries.tobytes()
 
 
 TERM_ENTRY_BYTES = ENTRY.itemsize
@@ -64,9 +64,9 @@ def vector_text(vector: Floats) -> str:
     return f"[{','.join(map(str, np.asarray(vector, np.float16).tolist()))}]"
 
 
-def read_halfvec(sent: bytes) -> Floats:
+def read_halfvec(raw: bytes) -> Floats:
     """As pgvector sends it in binary: the dimension, nothing, and big-endian numbers of 16 bits."""
-    return np.frombuffer(sent, ">f2", offset=_HEADER.size).astype(np.float32)
+    return np.frombuffer(raw, ">f2", offset=_HEADER.size).astype(np.float32)
 
 
 class VectorList:

@@ -53,17 +53,17 @@ class ScoredRows:
         return len(self._nums)
 
     def best(self, most: int) -> list[int]:
-        """So many numbers, the best first, the older first among equals."""
+        """Numbers of the `most` best rows, the best first, the older first among equals."""
         nums, scores = self._nums, self._scores
         if 0 < most < len(nums):
-            kept = scores >= np.partition(scores, len(scores) - most)[len(scores) - most]
-            nums, scores = nums[kept], scores[kept]
-        found: list[int] = nums[np.argsort(-scores, kind="stable")[:most]].tolist()
-        return found
+            mask = scores >= np.partition(scores, len(scores) - most)[len(scores) - most]
+            nums, scores = nums[mask], scores[mask]
+        numbers: list[int] = nums[np.argsort(-scores, kind="stable")[:most]].tolist()
+        return numbers
 
 
 class FoundTerms:
-    """What the server told of terms: how many rows have each, and where."""
+    """Postings of terms from the server: how many rows have each term, and where."""
 
     def __init__(self, rows: Rows) -> None:
         self.holding = {int(term): int(whole) for term, whole, _ in rows}
@@ -71,20 +71,22 @@ class FoundTerms:
         for term, _, entries in rows:
             if entries is not None:
                 pieces.setdefault(int(term), []).append(entries)
-        self._postings: dict[int, Postings] = {term: unpack_postings(found) for term, found in pieces.items()}
+        self._postings: dict[int, Postings] = {term: unpack_postings(chunks) for term, chunks in pieces.items()}
 
-    def scored(self, worths: Mapping[int, float], mean_length: float, allowed: Nums | None) -> ScoredRows:
+    def scored(self, worths: Mapping[int, float], mean_length: float, passing_nums: Nums | None) -> ScoredRows:
         """The rows that have any of the terms."""
         base, slope = length_terms(mean_length)
         nums, amounts = [], []
         for term, worth in worths.items():
-            if (held := self._postings.get(term)) is not None:
-                nums.append(held.nums)
-                amounts.append(np.float32(worth) * held.weights / (held.weights + base + slope * held.lengths))
+            if (postings := self._postings.get(term)) is not None:
+                nums.append(postings.nums)
+                amounts.append(
+                    np.float32(worth) * postings.weights / (postings.weights + base + slope * postings.lengths)
+                )
         if not nums:
             return ScoredRows(np.empty(0, np.int64), np.empty(0))
         rows, scores = _sum_up(np.concatenate(nums), np.concatenate(amounts))
-        keep = scores > 0 if allowed is None else (scores > 0) & np.isin(rows, allowed)
+        keep = scores > 0 if passing_nums is None else (scores > 0) & np.isin(rows, passing_nums)
         return ScoredRows(rows[keep], scores[keep])
 
 

@@ -40,71 +40,83 @@ class KnownRow(NamedTuple):
 
 
 def facets_of(memory: Memory) -> Facets:
-    """What a filter asks of a memory, but for its tags, in the order of the columns."""
+    """The fields of a memory that a filter asks for, but for its tags, in the order of the columns."""
     scope, outcome, state = memory.scope.value, memory.outcome.value, memory.state.value
     return memory.tenant, memory.namespace, scope, outcome, state, memory.agent, memory.task_type
 
 
 def put_rows(connection: TimedConnection, tables: BuildTables, name: str, rows: Sequence[WordRow]) -> None:
     """Add rows, or replace those with the same ids."""
-    given = {row.memory.id: row for row in rows}
-    made = make_rows(given)
-    known = _find_rows(connection, tables, list(given))
-    changed = [i for i, row in made.items() if i not in known or known[i]._replace(num=0) != row]
-    fresh = [i for i in changed if i not in known]
-    standings = _remove(connection, tables, {i: known[i] for i in changed if i in known})
+    rows_by_id = {row.memory.id: row for row in rows}
+    new_rows = make_rows(rows_by_id)
+    old_rows = _find_rows(connection, tables, list(rows_by_id))
+    ids = [i for i, row in new_rows.items() if i not in old_rows or old_rows[i]._replace(num=0) != row]
+    fresh = [i for i in ids if i not in old_rows]
+    standings = _remove(connection, tables, {i: old_rows[i] for i in ids if i in old_rows})
     first = _reserve(connection, name, len(fresh)) if fresh else 0
-    nums = dict(zip(fresh, range(first, first + len(fresh)), strict=True)) | {i: row.num for i, row in known.items()}
+    nums = dict(zip(fresh, range(first, first + len(fresh)), strict=True)) | {i: row.num for i, row in old_rows.items()}
     columns = [
-        (nums[i], i, *made[i].facets, made[i].length, made[i].terms, made[i].conversation, made[i].form)
-        for i in changed
+        (
+            nums[i],
+            i,
+            *new_rows[i].facets,
+            new_rows[i].length,
+            new_rows[i].terms,
+            new_rows[i].conversation,
+            new_rows[i].form,
+        )
+        for i in ids
     ]
     if not columns:
         return
     _insert(connection, tables.rows, _ROW_TYPES, columns)
     if standings:
         keep_standings(connection, tables, standings)
-    tags = [(given[i].memory.tenant, tag, nums[i]) for i in changed for tag in dict.fromkeys(given[i].memory.tags)]
+    tags = [
+        (rows_by_id[i].memory.tenant, tag, nums[i]) for i in ids for tag in dict.fromkeys(rows_by_id[i].memory.tags)
+    ]
     if tags:
         _insert(connection, tables.tags, {"tenant": "text", "tag": "text", "num": "bigint"}, tags)
-    _count(connection, tables, [made[i] for i in changed], 1)
-    _add_postings(connection, tables, [(nums[i], given[i]) for i in changed])
+    _count(connection, tables, [new_rows[i] for i in ids], 1)
+    _add_postings(connection, tables, [(nums[i], rows_by_id[i]) for i in ids])
 
 
-def make_rows(given: Mapping[str, WordRow]) -> dict[str, KnownRow]:
-    """What is kept of memories, by id, before they have a number."""
-    forms = [form.tobytes() for form in pack([(row.memory.title, row.memory.description) for row in given.values()])]
+def make_rows(rows_by_id: Mapping[str, WordRow]) -> dict[str, KnownRow]:
+    """Index rows of memories, by id, before they have a number."""
+    forms = [
+        form.tobytes() for form in pack([(row.memory.title, row.memory.description) for row in rows_by_id.values()])
+    ]
     return {
         memory_id: KnownRow(0, facets_of(row.memory), row.length, pack_terms(row), _conversation(row.memory), form)
-        for (memory_id, row), form in zip(given.items(), forms, strict=True)
+        for (memory_id, row), form in zip(rows_by_id.items(), forms, strict=True)
     }
 
 
 def delete_rows(connection: TimedConnection, tables: BuildTables, ids: Sequence[str]) -> None:
-    known = _find_rows(connection, tables, ids)
-    if known:
-        nums = [row.num for row in known.values()]
+    rows = _find_rows(connection, tables, ids)
+    if rows:
+        nums = [row.num for row in rows.values()]
         connection.execute(f"DELETE FROM {tables.vectors} WHERE num = ANY(%s::bigint[])", (nums,))
-        _remove(connection, tables, known)
+        _remove(connection, tables, rows)
 
 
 def keep_standings(connection: TimedConnection, tables: BuildTables, standings: Sequence[tuple[str, bytes]]) -> None:
-    """What the evidence about memories amounts to, packed; of those that are not there nothing is kept."""
-    ids, packed = [memory_id for memory_id, _ in standings], [standing for _, standing in standings]
+    """Store what the evidence about memories amounts to, packed; ids that are not there are ignored."""
+    ids, blobs = [memory_id for memory_id, _ in standings], [standing for _, standing in standings]
     connection.execute(
         f"UPDATE {tables.rows} AS r SET standing = given.standing "
         "FROM unnest(%b::text[], %b::bytea[]) AS given (id, standing) WHERE r.id = given.id "
         "AND r.standing IS DISTINCT FROM given.standing",
-        (ids, packed),
+        (ids, blobs),
     )
 
 
 def _conversation(memory: Memory) -> int:
     """A key for the conversation that a memory is a turn of, as a signed number; `ABSENT` for what is no turn."""
-    named = conversation_of(memory.content, memory.source, memory.metadata)
-    if named is None:
+    conversation = conversation_of(memory.content, memory.source, memory.metadata)
+    if conversation is None:
         return ABSENT
-    return int(np.uint64(name_key(memory.tenant, memory.namespace, named)).astype(np.int64))
+    return int(np.uint64(name_key(memory.tenant, memory.namespace, conversation)).astype(np.int64))
 
 
 def _reserve(connection: TimedConnection, name: str, count: int) -> int:
@@ -126,22 +138,22 @@ def rows_query(tables: BuildTables, ids: Sequence[str]) -> Query:
     return text, (list(ids),)
 
 
-def known_rows(found: Rows) -> dict[str, KnownRow]:
-    return {row[0]: KnownRow(row[1], tuple(row[6:]), row[2], bytes(row[3]), row[4], bytes(row[5])) for row in found}
+def known_rows(rows: Rows) -> dict[str, KnownRow]:
+    return {row[0]: KnownRow(row[1], tuple(row[6:]), row[2], bytes(row[3]), row[4], bytes(row[5])) for row in rows}
 
 
-def _remove(connection: TimedConnection, tables: BuildTables, known: dict[str, KnownRow]) -> list[tuple[str, bytes]]:
+def _remove(connection: TimedConnection, tables: BuildTables, rows: dict[str, KnownRow]) -> list[tuple[str, bytes]]:
     """Remove rows with what is said of them but for their vectors; gives back their standings."""
-    if not known:
+    if not rows:
         return []
-    nums = [row.num for row in known.values()]
+    nums = [row.num for row in rows.values()]
     connection.execute(f"DELETE FROM {tables.tags} WHERE num = ANY(%s::bigint[])", (nums,))
-    gone = connection.execute(
+    cursor = connection.execute(
         f"DELETE FROM {tables.rows} WHERE num = ANY(%s::bigint[]) RETURNING id, standing", (nums,), binary=True
     )
-    standings = [(memory_id, bytes(standing)) for memory_id, standing in gone.fetchall() if standing is not None]
-    _count(connection, tables, list(known.values()), -1)
-    _strip_postings(connection, tables, list(known.values()))
+    standings = [(memory_id, bytes(standing)) for memory_id, standing in cursor.fetchall() if standing is not None]
+    _count(connection, tables, list(rows.values()), -1)
+    _strip_postings(connection, tables, list(rows.values()))
     return standings
 
 
@@ -201,14 +213,14 @@ def _pieces(tenant: str, rows: Sequence[tuple[int, WordRow]]) -> Iterator[tuple[
     lengths = np.repeat(np.array([min(row.length, LONGEST) for _, row in rows], np.uint64), counts)
     places = (nums // np.uint64(PIECE_ROWS)).astype(np.int64)
     order = np.lexsort((nums, places, terms))
-    packed = (nums << np.uint64(24) | lengths << np.uint64(8) | weights)[order]
+    postings = (nums << np.uint64(24) | lengths << np.uint64(8) | weights)[order]
     terms, places = terms[order], places[order]
     first = np.flatnonzero(np.diff(terms, prepend=-1) | np.diff(places, prepend=-1))
     bounds = [*first.tolist(), len(terms)]
     for start, stop, term, piece in zip(
         bounds, bounds[1:], terms[first].tolist(), places[first].tolist(), strict=False
     ):
-        yield tenant, term, piece, stop - start, packed[start:stop].astype("<u8").tobytes()
+        yield tenant, term, piece, stop - start, postings[start:stop].astype("<u8").tobytes()
 
 
 def _strip_postings(connection: TimedConnection, tables: BuildTables, rows: Sequence[KnownRow]) -> None:
@@ -220,18 +232,20 @@ def _strip_postings(connection: TimedConnection, tables: BuildTables, rows: Sequ
     if not keys:
         return
     lists = tuple(map(list, zip(*keys, strict=True)))
-    found = connection.execute(
+    pieces = connection.execute(
         f"SELECT tenant, term, piece, p.entries FROM {_KEYS} JOIN {tables.postings} p USING (tenant, term, piece)",
         lists,
         binary=True,
     ).fetchall()
-    gone = np.array([row.num for row in rows], np.uint64)
-    left = [(tenant, term, piece, without_rows(entries, gone)) for tenant, term, piece, entries in found]
+    nums = np.array([row.num for row in rows], np.uint64)
+    remaining = [(tenant, term, piece, without_rows(entries, nums)) for tenant, term, piece, entries in pieces]
     connection.execute(
         f"DELETE FROM {tables.postings} p USING {_KEYS} "
         "WHERE p.tenant = k.tenant AND p.term = k.term AND p.piece = k.piece",
         lists,
     )
-    kept = [(tenant, term, piece, len(entries) // 8, entries) for tenant, term, piece, entries in left if entries]
-    if kept:
-        _insert(connection, tables.postings, _POSTING_TYPES, kept)
+    nonempty = [
+        (tenant, term, piece, len(entries) // 8, entries) for tenant, term, piece, entries in remaining if entries
+    ]
+    if nonempty:
+        _insert(connection, tables.postings, _POSTING_TYPES, nonempty)

@@ -88,12 +88,12 @@ class VectorConnections(PostgresConnections):
         return self.take(in_pipeline=True) if self._lent < MOST_SPARE else None
 
     def adapt(self, connection: TimedConnection) -> None:
-        found = connection.execute(_FACTS).fetchone()
-        if found is None:
+        facts = connection.execute(_FACTS).fetchone()
+        if facts is None:
             self._create_extension(connection)
-            found = connection.execute(_FACTS).fetchone()
-        assert found is not None
-        version, schema, element, array = found
+            facts = connection.execute(_FACTS).fetchone()
+        assert facts is not None
+        version, schema, element, array = facts
         if tuple(int(part) for part in str(version).split(".")[:2]) < OLDEST_EXTENSION:
             raise BankUnavailable(
                 f"{self._shown} has pgvector {version}; the index needs 0.8 or newer. Install that on the server, "
@@ -188,20 +188,20 @@ class IndexServer:
         for the rows. Where no connection is to spare, or something went wrong, they are asked for then.
         """
         with ExitStack() as stack:
-            sent: list[psycopg.Cursor[Any]] = []
+            cursors: list[psycopg.Cursor[Any]] = []
             with suppress(psycopg.Error):
                 connection = self._connections.take_spare()
                 if connection is not None:
                     stack.callback(self._connections.give_back, connection)
-                    sent = _send(connection, tenant, queries)
+                    cursors = _send(connection, tenant, queries)
 
             def hear() -> list[Rows]:
-                if sent:
+                if cursors:
                     try:
-                        return [cursor.fetchall() for cursor in sent]
+                        return [cursor.fetchall() for cursor in cursors]
                     except psycopg.Error:
                         # Asked once more on another connection, which is patient and names what is wrong.
-                        sent[0].connection.close()
+                        cursors[0].connection.close()
                 return self.ask(tenant, *queries)
 
             try:
@@ -209,7 +209,7 @@ class IndexServer:
             finally:
                 # Whatever nobody called for: the connection is of use again.
                 with suppress(psycopg.Error):
-                    for cursor in sent:
+                    for cursor in cursors:
                         cursor.fetchall()
 
     def change(self, work: Callable[[TimedConnection], T]) -> T:
@@ -222,11 +222,11 @@ class IndexServer:
                 try:
                     connection.execute("BEGIN")
                     connection.execute(f"SELECT {SCOPE}", scope_of(None))
-                    done = work(connection)
+                    result = work(connection)
                     connection.execute("COMMIT")
                 finally:
                     roll_back(connection)
-            return done
+            return result
 
         return patiently(act, self.address)
 

@@ -24,7 +24,7 @@ _FACETS = """tenant text COLLATE "C" NOT NULL, namespace text COLLATE "C" NOT NU
   outcome text NOT NULL, state text NOT NULL, agent text COLLATE "C", task_type text COLLATE "C\""""
 _PARTS = ("rows", "tags", "groups", "postings", "vectors")
 ARE_THERE = " AND ".join(f"to_regclass('index_' || number || '_{part}') IS NOT NULL" for part in _PARTS)
-"""Of a row of `index_builds`, whether its tables are."""
+"""SQL condition on a row of `index_builds`: true if its tables are there."""
 OF_BUILDS = f"""SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind = 'r'
 AND relname ~ '^index_[0-9]+_({"|".join(_PARTS)})$'"""
 """The tables of builds in a schema, whichever."""
@@ -73,13 +73,15 @@ class BuildTables:
         ]
 
     def create_vectors(self, identity: EmbedderIdentity) -> list[str]:
+        # A page has room for a halfvec of so many dimensions.
+        storage = "PLAIN" if identity.dimension <= 3_500 else "EXTERNAL"
         return [
             (
                 f'CREATE TABLE {self.vectors} (num bigint PRIMARY KEY, id text COLLATE "C" NOT NULL, {_FACETS}, '
                 f"vector halfvec({identity.dimension}) NOT NULL)"
             ),
             # Beside the rest of its row: a scan that looked each of them up elsewhere would take ten times as long.
-            f"ALTER TABLE {self.vectors} ALTER vector SET STORAGE {_storage(identity.dimension)}",
+            f"ALTER TABLE {self.vectors} ALTER vector SET STORAGE {storage}",
             *self._filter_indexes(self.vectors),
             *guard_tenant(self.vectors),
         ]
@@ -91,11 +93,3 @@ class BuildTables:
 
     def drop(self) -> str:
         return f"DROP TABLE IF EXISTS {', '.join(self.all)}"
-
-
-_FITS_IN_A_PAGE = 3_500
-"""Dimensions of a halfvec that a page has room for."""
-
-
-def _storage(dimension: int) -> str:
-    return "PLAIN" if dimension <= _FITS_IN_A_PAGE else "EXTERNAL"

@@ -57,19 +57,21 @@ class PgvectorVectors:
         length = float(np.linalg.norm(flat))
         if k <= 0 or not 0 < length < np.inf:
             return []
-        asked = vector_text(flat / np.float32(length))
+        query_text = vector_text(flat / np.float32(length))
         census = self._build.last_census(where.tenant)
         [passing] = self._build.counts([where], census)
         way = SearchWay(self._build.tables, where, k, passing, census.reach)
-        stamp, *_, found = self._build.ask(where.tenant, self._build.stamp_query, *way.terms, way.query("id", asked))
+        stamp, *_, rows = self._build.ask(
+            where.tenant, self._build.stamp_query, *way.terms, way.query("id", query_text)
+        )
         self._build.census(where.tenant, self._build.read_stamp(stamp))
-        if way.may_lack(len(found)):
-            [found] = self._build.ask(where.tenant, way.exact("id", asked))
-        return sorted(((memory_id, -far) for memory_id, far in found), key=lambda pair: -pair[1])
+        if way.may_lack(len(rows)):
+            [rows] = self._build.ask(where.tenant, way.exact("id", query_text))
+        return sorted(((memory_id, -far) for memory_id, far in rows), key=lambda pair: -pair[1])
 
     def fetch(self, ids: Sequence[str]) -> dict[str, Floats]:
         tables = self._build.tables
-        [found] = self._build.ask(
+        [rows] = self._build.ask(
             None,
             (
                 (
@@ -79,8 +81,8 @@ class PgvectorVectors:
                 (list(ids),),
             ),
         )
-        kept = {memory_id: read_halfvec(sent) for memory_id, sent in found}
-        return {memory_id: kept[memory_id] for memory_id in ids if memory_id in kept}
+        vectors = {memory_id: read_halfvec(raw) for memory_id, raw in rows}
+        return {memory_id: vectors[memory_id] for memory_id in ids if memory_id in vectors}
 
     def clear(self) -> None:
         self._build.renew()
@@ -97,12 +99,12 @@ def _put_vectors(
     vectors: VectorList,
 ) -> None:
     columns = ", ".join(FACETS)
-    given = ", ".join(f"given.{column}" for column in FACETS)
-    changed = ", ".join(f"{column} = excluded.{column}" for column in (*FACETS, "vector"))
+    new_values = ", ".join(f"given.{column}" for column in FACETS)
+    updates = ", ".join(f"{column} = excluded.{column}" for column in (*FACETS, "vector"))
     connection.execute(
-        f"INSERT INTO {tables.vectors} (num, id, {columns}, vector) SELECT r.num, given.id, {given}, given.vector "
+        f"INSERT INTO {tables.vectors} (num, id, {columns}, vector) SELECT r.num, given.id, {new_values}, given.vector "
         f"FROM unnest(%b::text[], {', '.join(['%b::text[]'] * len(FACETS))}, %b::halfvec[]) "
         f"AS given (id, {columns}, vector) JOIN {tables.rows} r ON r.id = given.id "
-        f"ON CONFLICT (num) DO UPDATE SET {changed}",
+        f"ON CONFLICT (num) DO UPDATE SET {updates}",
         (list(ids), *facets, vectors),
     )

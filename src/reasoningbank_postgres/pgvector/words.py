@@ -14,8 +14,6 @@ from reasoningbank_postgres.pgvector.packing import number_list
 from reasoningbank_postgres.pgvector.postings import FoundTerms, ScoredRows, postings_query
 from reasoningbank_postgres.pgvector.row_changes import delete_rows, put_rows
 
-_DEEPER_BY = 8
-
 
 class PgvectorWords:
     def __init__(self, build: PgvectorBuild) -> None:
@@ -35,38 +33,38 @@ class PgvectorWords:
     def delete(self, ids: Sequence[str]) -> None:
         self._build.change(lambda connection, tables: delete_rows(connection, tables, ids), of_rows=True)
 
-    def search(self, asked: Sequence[Mapping[int, float]], where: Filter, k: int) -> list[list[str]]:
-        terms = sorted({term for worths in asked for term in worths})
+    def search(self, queries: Sequence[Mapping[int, float]], where: Filter, k: int) -> list[list[str]]:
+        terms = sorted({term for worths in queries for term in worths})
         if not terms or k <= 0:
-            return [[] for _ in asked]
+            return [[] for _ in queries]
         build, census = self._build, self._build.last_census(where.tenant)
         [passing] = build.counts([where], census)
         way = SearchWay(build.tables, where, k, passing, census.reach)
         is_narrow = way.is_listed(census.memories)
-        queries = [postings_query(where.tenant, terms, build.tables), build.stamp_query]
+        statements = [postings_query(where.tenant, terms, build.tables), build.stamp_query]
         if is_narrow:
-            queries.append(way.listed)
-        found, stamp, *listed = build.ask(where.tenant, *queries)
+            statements.append(way.listed)
+        posting_rows, stamp, *listing = build.ask(where.tenant, *statements)
         census = build.census(where.tenant, build.read_stamp(stamp))
-        allowed = np.array(listed[0][0][0] or (), np.int64) if is_narrow else None
-        held = FoundTerms(found)
-        found_rows = [held.scored(worths, census.mean_length, allowed) for worths in asked]
-        return self._allowed(found_rows, where, k, 1.0 if is_narrow else passing / max(1, census.memories))
+        passing_nums = np.array(listing[0][0][0] or (), np.int64) if is_narrow else None
+        postings = FoundTerms(posting_rows)
+        rankings = [postings.scored(worths, census.mean_length, passing_nums) for worths in queries]
+        return self._allowed(rankings, where, k, 1.0 if is_narrow else passing / max(1, census.memories))
 
-    def _allowed(self, found_rows: Sequence[ScoredRows], where: Filter, k: int, share: float) -> list[list[str]]:
-        """The ids of the first `k` of each that pass the filter, of which about so many do."""
-        said, values = condition_of(where, self._build.tables)
-        query = f"SELECT num, id FROM {self._build.tables.rows} WHERE num = ANY(%s::bigint[]) AND {said}"
+    def _allowed(self, rankings: Sequence[ScoredRows], where: Filter, k: int, share: float) -> list[list[str]]:
+        """Ids of the first `k` of each ranking that pass the filter, of which about a `share` do."""
+        condition, values = condition_of(where, self._build.tables)
+        query = f"SELECT num, id FROM {self._build.tables.rows} WHERE num = ANY(%s::bigint[]) AND {condition}"
         depth = depth_for(k, share)
         while True:
-            best = [found.best(depth) for found in found_rows]
-            nums = sorted({num for found in best for num in found})
+            best = [ranking.best(depth) for ranking in rankings]
+            nums = sorted({num for each in best for num in each})
             [rows] = self._build.ask(where.tenant, (query, [number_list(nums), *values])) if nums else [[]]
             ids: dict[int, str] = dict(rows)
-            chosen = [[ids[num] for num in found if num in ids][:k] for found in best]
-            if all(len(own) == k or depth >= len(found) for own, found in zip(chosen, found_rows, strict=True)):
-                return chosen
-            depth *= _DEEPER_BY
+            ids_by_query = [[ids[num] for num in each if num in ids][:k] for each in best]
+            if all(len(own) == k or depth >= len(ranking) for own, ranking in zip(ids_by_query, rankings, strict=True)):
+                return ids_by_query
+            depth *= 8
 
     def frequencies(self, tenant: str, terms: Sequence[int]) -> Frequencies:
         build = self._build
@@ -77,9 +75,9 @@ class PgvectorWords:
             ),
             (tenant, number_list(terms)),
         )
-        found, stamp = build.ask(tenant, query, build.stamp_query)
+        rows, stamp = build.ask(tenant, query, build.stamp_query)
         census = build.census(tenant, build.read_stamp(stamp))
-        holding: dict[int, int] = dict(found)
+        holding: dict[int, int] = dict(rows)
         return Frequencies(
             rows=census.memories, mean_length=census.mean_length, holding=[holding.get(term, 0) for term in terms]
         )

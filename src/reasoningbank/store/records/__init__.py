@@ -1,1 +1,1 @@
-"""What records mean, whatever back end holds their rows: revisions, what goes with what, trust, tasks, leases."""
+"""Rules of records, whatever back end holds their rows: revisions, cascades, trust, tasks, leases."""

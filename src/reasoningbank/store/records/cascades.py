@@ -1,4 +1,4 @@
-"""What goes with a record that is removed: other records, each with a tombstone and a line in the feed, and rows."""
+"""Cascades: a record is removed with other records, each with a tombstone and a line in the feed, and with rows."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ ROWS_OF: dict[type[Record], tuple[tuple[Table, str], ...]] = {
     Job: ((LEASES, "job_id"),),
     Trajectory: ((TASKS, "trajectory_id"),),
 }
-"""What is no record and gone with one, and the column that names it."""
+"""Tables of rows that are no records and go with one, and the column that names it."""
 
 
 def delete_records(rows: RowTransaction, kind: type[Any], ids: Sequence[str], now: float) -> int:
-    """Delete records with everything that goes with them; says how many of themselves there were."""
-    for _, several in groupby(dependents_of(kind_of(kind)), key=lambda found: found[0].noun):
-        named = list(several)
-        dependent = named[0][0]
+    """Delete records with everything that goes with them; returns how many of themselves there were."""
+    for _, group in groupby(dependents_of(kind_of(kind)), key=lambda entry: entry[0].noun):
+        entries = list(group)
+        dependent = entries[0][0]
         table = table_named(dependent.table)
         if not dependent.prefix:
-            rows.delete(table, any_of(named[0][1], ids))
+            rows.delete(table, any_of(entries[0][1], ids))
             continue
-        asked = [Selection(table, ("id",), any_of(field, ids)) for _, field in named]
-        if found := sorted({row[0] for selected in rows.scan_each(asked) for row in selected}):
-            delete_records(rows, dependent.record_type, found, now)
+        selections = [Selection(table, ("id",), any_of(field, ids)) for _, field in entries]
+        if dependent_ids := sorted({row[0] for page in rows.scan_each(selections) for row in page}):
+            delete_records(rows, dependent.record_type, dependent_ids, now)
     if kind is Memory:
         for memory_id in ids:
             delete_marks(rows, memory_id)
@@ -45,8 +45,8 @@ def delete_records(rows: RowTransaction, kind: type[Any], ids: Sequence[str], no
     coding = table_of(kind)
     if coding.earlier is not None:
         rows.delete(coding.earlier, any_of("id", ids))
-    gone = rows.delete(coding.table, any_of("id", ids))
-    if gone:
-        rows.put(TOMBSTONES, [(one, rows.tenant, coding.noun, now) for one in ids], IfTaken.REPLACE)
-        rows.put(FEED, [(coding.noun, Op.REMOVE.value, one, rows.tenant, now) for one in ids])
-    return gone
+    count = rows.delete(coding.table, any_of("id", ids))
+    if count:
+        rows.put(TOMBSTONES, [(record_id, rows.tenant, coding.noun, now) for record_id in ids], IfTaken.REPLACE)
+        rows.put(FEED, [(coding.noun, Op.REMOVE.value, record_id, rows.tenant, now) for record_id in ids])
+    return count

@@ -30,23 +30,23 @@ _OF_A_MEMORY = (("memory_id", "id"), ("tenant", "tenant"))
 def find_inconsistencies(scan: Scan) -> Iterator[Damage]:
     for kind, problem, find in _CHECKS:
         try:
-            for named in find(scan):
-                yield Damage(kind=kind, id=str(named), problem=problem)
+            for record_id in find(scan):
+                yield Damage(kind=kind, id=str(record_id), problem=problem)
         except (StoreError, TypeError, ValueError) as error:
             yield Damage(kind=kind, id="", problem=f"unreadable: {error}")
 
 
 def _unknown_changes(scan: Scan) -> Iterable[int]:
-    known = (("op", [op.value for op in Op]), ("kind", [kind.noun for kind in RECORDS]))
-    asked = [Selection(FEED, ("seq",), ((column, "not in", words),)) for column, words in known]
-    return sorted({number for selection in asked for (number,) in scan(selection)})
+    vocabulary = (("op", [op.value for op in Op]), ("kind", [kind.noun for kind in RECORDS]))
+    selections = [Selection(FEED, ("seq",), ((column, "not in", words),)) for column, words in vocabulary]
+    return sorted({number for selection in selections for (number,) in scan(selection)})
 
 
 def _changes_of_nothing(scan: Scan) -> Iterable[int]:
-    removed = {name for (name,) in scan(Selection(FEED, ("id",), equal(kind="memory", op=Op.REMOVE)))}
+    removals = {name for (name,) in scan(Selection(FEED, ("id",), equal(kind="memory", op=Op.REMOVE)))}
     without = Join(MEMORIES, (("id", "id"), ("tenant", "tenant")))
     orphans = scan(Selection(FEED, ("id", "min:seq"), equal(kind="memory"), without=without))
-    return sorted(number for name, number in orphans if name not in removed)
+    return sorted(number for name, number in orphans if name not in removals)
 
 
 def _wrong_levels(scan: Scan) -> Iterable[str]:
@@ -68,8 +68,8 @@ def _missing_kin(scan: Scan) -> Iterable[str]:
 
 def _wrong_kin(scan: Scan) -> Iterable[str]:
     # What hung under an erased memory keeps hanging there; what was itself erased is nobody's.
-    gone = set(_ids(scan(Selection(KIN, ("memory_id",), without=Join(MEMORIES, _OF_A_MEMORY)))))
-    return sorted({child for _, _, child in _kin(scan) - _families(scan)} - gone)
+    orphans = set(_ids(scan(Selection(KIN, ("memory_id",), without=Join(MEMORIES, _OF_A_MEMORY)))))
+    return sorted({child for _, _, child in _kin(scan) - _families(scan)} - orphans)
 
 
 def _marks_of_nothing(scan: Scan) -> Iterable[str]:

@@ -1,6 +1,6 @@
-"""What signals, exposures and sessions say of memories: as a search weighs it, and added up for each memory.
+"""Evidence from signals, exposures and sessions about memories: as a search weighs it, and added up for each memory.
 
-Of what a memory advises now: what came of an earlier text says nothing about this one.
+It is about what a memory advises now: what came of an earlier text says nothing about this one.
 """
 
 from __future__ import annotations
@@ -40,27 +40,32 @@ class EvidenceRows(RecordRows):
         from reasoningbank.core.task_confidence import Evidenced
 
         # No record is made of a row: every search reads a hundred of them.
-        asked = [
+        selections = [
             Selection(SIGNALS, ("trajectory_id", *_SAID), any_of("trajectory_id", ids), joins=(OF_NOW,)),
             _learned("source", ids),
             *([] if circle is None else [latest_tasks(circle, limit)]),
         ]
-        said, learned, *alike = self._rows.scan_each(asked)
-        return [one for one, _ in alike[0]] if alike else [], [Evidenced(*row) for row in said], _as_learned(learned)
+        signals, memories, *alike = self._rows.scan_each(selections)
+        return (
+            [task_id for task_id, _ in alike[0]] if alike else [],
+            [Evidenced(*row) for row in signals],
+            _as_learned(memories),
+        )
 
-    def said_of(self, ids: Sequence[str], learned: Sequence[str]) -> tuple[list[Evidenced], list[Learned]]:
+    def said_of(self, ids: Sequence[str], lesson_ids: Sequence[str]) -> tuple[list[Evidenced], list[Learned]]:
         from reasoningbank.core.task_confidence import Evidenced
 
         where = (*any_of("memory_id", ids), *equal(kind=SignalKind.FEEDBACK, positive=False))
-        against, found = self._rows.scan_each(
+        against, memories = self._rows.scan_each(
             [
                 Selection(SIGNALS, _SAID, where, joins=(OF_NOW,), by_index="signals_against"),
-                _learned("id", learned),
+                _learned("id", lesson_ids),
             ]
         )
-        said = [Evidenced("", *row) for row in against]
+        feedback = [Evidenced("", *row) for row in against]
         # What the user says against a memory is said of every task.
-        return [one for one in said if _is_user(one.source)], _as_learned(found)
+        by_user = [signal for signal in feedback if signal.source == USER or signal.source.startswith(f"{USER}:")]
+        return by_user, _as_learned(memories)
 
     def grounds(self, namespace: str | None, after: tuple[float, str] | None, limit: int) -> list[Grounds]:
         here = equal(namespace=namespace) if namespace is not None else ()
@@ -70,14 +75,16 @@ class EvidenceRows(RecordRows):
         order = ("created_at", "id")
         page = self._rows.scan(Selection(MEMORIES, columns, where, order=order, after=after, limit=limit))
         # By what is advised now, too: to join the memories once more would take as long as to read them.
-        found = {(one, advice): Grounds(one, of, initial, at, []) for one, of, initial, at, advice in page}
-        if found:
-            asked = Selection(SIGNALS, _GIVEN, any_of("memory_id", [memory_id for memory_id, _ in found]))
-            for row in self._rows.scan(asked):
+        evidence = {
+            (memory_id, advice): Grounds(memory_id, of, initial, at, []) for memory_id, of, initial, at, advice in page
+        }
+        if evidence:
+            selection = Selection(SIGNALS, _GIVEN, any_of("memory_id", [memory_id for memory_id, _ in evidence]))
+            for row in self._rows.scan(selection):
                 signal = _as_signal(*row)
-                if (about := found.get((signal.memory_id, signal.advice_id))) is not None:
-                    about.signals.append(signal)
-        return list(found.values())
+                if (entry := evidence.get((signal.memory_id, signal.advice_id))) is not None:
+                    entry.signals.append(signal)
+        return list(evidence.values())
 
     def uses_by_namespace(self) -> dict[str, int]:
         return pairs(self._rows.scan(Selection(SIGNALS, ("memories.namespace", "count"), _NOT_BY_PEERS, (OF_NOW,))))
@@ -86,45 +93,45 @@ class EvidenceRows(RecordRows):
         from reasoningbank.core.uplift import Tally
 
         lately = (("at", ">=", since),)
-        shown: dict[str, tuple[int, float]] = {}
+        exposures: dict[str, tuple[int, float]] = {}
         columns = ("memory_id", "advice_id", "memories.advice_id", "count", "max:at")
         at_all = Join(MEMORIES, (("memory_id", "id"),))
-        asked = Selection(EXPOSURES, columns, (*lately, *equal(withheld=False)), (at_all,))
-        for memory_id, advice, advice_now, times, at in self._rows.scan(asked):
-            before, last = shown.get(memory_id, (0, at))
-            shown[memory_id] = before + times * (advice == advice_now), max(at, last)
-        said: dict[str, list[int]] = {}
+        selection = Selection(EXPOSURES, columns, (*lately, *equal(withheld=False)), (at_all,))
+        for memory_id, advice, advice_now, times, at in self._rows.scan(selection):
+            before, last = exposures.get(memory_id, (0, at))
+            exposures[memory_id] = before + times * (advice == advice_now), max(at, last)
+        signal_counts: dict[str, list[int]] = {}
         columns = ("memory_id", "kind", "used", "positive", "count")
         for memory_id, kind, used, positive, times in self._rows.scan(Selection(SIGNALS, columns, lately, (OF_NOW,))):
-            counts = said.setdefault(memory_id, [0, 0, 0])
+            counts = signal_counts.setdefault(memory_id, [0, 0, 0])
             was_used = bool(used) and kind != SignalKind.PEER
             counts[0] += times * was_used
             if was_used or kind == SignalKind.FEEDBACK:
                 counts[1 if positive else 2] += times
-        found = {}
-        for memory_id in {**shown, **said}:
-            times, last_at = shown.get(memory_id, (0, None))
-            used, helped, hurt = said.get(memory_id, (0, 0, 0))
-            found[memory_id] = Tally(shown=times, last_shown_at=last_at, used=used, helped=helped, hurt=hurt)
-        return found
+        sums = {}
+        for memory_id in {**exposures, **signal_counts}:
+            times, last_at = exposures.get(memory_id, (0, None))
+            used, helpful, harmful = signal_counts.get(memory_id, (0, 0, 0))
+            sums[memory_id] = Tally(shown=times, last_shown_at=last_at, used=used, helped=helpful, hurt=harmful)
+        return sums
 
     def trials(self, namespace: str | None, since: float) -> list[Trial]:
         from reasoningbank.core.uplift import Trial
 
         where = (("ended_at", ">=", since), *(equal(namespace=namespace) if namespace is not None else ()))
         # However often a memory came up in a session, it was there or it was not.
-        asked = Selection(
+        selection = Selection(
             TASKS,
             ("exposures.memory_id", "trajectory_id", "succeeded", "min:exposures.withheld", "max:exposures.holdout"),
             where,
             _SHOWN_THERE,
         )
         groups: dict[tuple[str, int, float], list[int]] = {}
-        for memory_id, _, succeeded, withheld, holdout in self._rows.scan(asked):
-            groups.setdefault((memory_id, withheld, holdout), []).append(succeeded)
+        for memory_id, _, success, withheld, holdout in self._rows.scan(selection):
+            groups.setdefault((memory_id, withheld, holdout), []).append(success)
         return [
-            Trial(memory_id=one, withheld=bool(withheld), holdout=holdout, sessions=len(ends), succeeded=sum(ends))
-            for (one, withheld, holdout), ends in sorted(groups.items())
+            Trial(memory_id=shown_id, withheld=bool(withheld), holdout=holdout, sessions=len(ends), succeeded=sum(ends))
+            for (shown_id, withheld, holdout), ends in sorted(groups.items())
         ]
 
     def newest(self, namespace: str | None, limit: int) -> dict[str, float]:
@@ -138,14 +145,16 @@ class EvidenceRows(RecordRows):
     def happenings(self, namespace: str | None, since: float) -> Happenings:
         here = equal(namespace=namespace) if namespace is not None else ()
         living = (*here, ("created_at", ">=", since), ("state", "in", _LIVING))
-        learned = self._rows.scan(Selection(MEMORIES, ("created_at", "outcome"), living))
-        ended = self._rows.scan(Selection(TASKS, ("ended_at", "succeeded"), (*here, ("ended_at", ">=", since))))
+        memories = self._rows.scan(Selection(MEMORIES, ("created_at", "outcome"), living))
+        sessions = self._rows.scan(Selection(TASKS, ("ended_at", "succeeded"), (*here, ("ended_at", ">=", since))))
         columns = ("at", "positive", "memory_id", "memories.namespace")
-        said = self._rows.scan(Selection(SIGNALS, columns, (("at", ">=", since),), (OF_NOW,)))
+        signals = self._rows.scan(Selection(SIGNALS, columns, (("at", ">=", since),), (OF_NOW,)))
         return Happenings(
-            learned=[(at, outcome) for at, outcome in learned],
-            ended=[(at, bool(succeeded)) for at, succeeded in ended],
-            said=[(at, bool(positive), one) for at, positive, one, of in said if namespace in (None, of)],
+            learned=[(at, outcome) for at, outcome in memories],
+            ended=[(at, bool(success)) for at, success in sessions],
+            said=[
+                (at, bool(positive), memory_id) for at, positive, memory_id, of in signals if namespace in (None, of)
+            ],
         )
 
 
@@ -183,7 +192,3 @@ def _learned(column: str, values: Sequence[str]) -> Selection:
 
 def _as_learned(rows: Sequence[Row]) -> list[Learned]:
     return [Learned(memory_id, task_id or "", f'"{SOLVED}"' in tags) for memory_id, task_id, tags in rows]
-
-
-def _is_user(source: str) -> bool:
-    return source == USER or source.startswith(f"{USER}:")

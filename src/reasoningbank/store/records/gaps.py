@@ -1,4 +1,4 @@
-"""What was asked in vain: counted, bounded, read and removed. A log; what a gap means is known to `recall.gaps`."""
+"""Gaps: a log of queries that found nothing, counted, bounded, read and removed. Their meaning: `recall.gaps`."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ if TYPE_CHECKING:
     from reasoningbank.store.engine import Engine, Row, RowTransaction
 
 MOST_GAPS = 1_000
-"""Of a tenant; a log of what was asked in vain must not outgrow what is known."""
+"""Most gaps of a tenant: a log of what was asked in vain must not outgrow what is known."""
 _COLUMNS = GAPS.written
 
 
 def add_gaps(rows: RowTransaction, gaps: Sequence[Gap]) -> None:
-    """Count them, then drop what was not asked for longest where a tenant has too many."""
-    known = rows.scan(Selection(GAPS, _COLUMNS, any_of("id", [gap.id for gap in gaps])))
-    counted = {gap.id: gap for gap in map(_gap, known)}
+    """Count gaps, then drop those not asked for longest if a tenant has too many."""
+    old_rows = rows.scan(Selection(GAPS, _COLUMNS, any_of("id", [gap.id for gap in gaps])))
+    gaps_by_id = {gap.id: gap for gap in map(_gap, old_rows)}
     for gap in gaps:
-        before = counted.get(gap.id)
-        counted[gap.id] = gap if before is None else _add(before, gap)
-    rows.put(GAPS, [tuple([getattr(gap, column) for column in _COLUMNS]) for gap in counted.values()], IfTaken.REPLACE)
+        before = gaps_by_id.get(gap.id)
+        gaps_by_id[gap.id] = gap if before is None else _add(before, gap)
+    rows.put(
+        GAPS, [tuple([getattr(gap, column) for column in _COLUMNS]) for gap in gaps_by_id.values()], IfTaken.REPLACE
+    )
     for tenant in {gap.tenant for gap in gaps}:
-        kept = rows.scan(Selection(GAPS, ("id",), equal(tenant=tenant), order=("last_at",)))
-        surplus = [gap_id for (gap_id,) in kept][:-MOST_GAPS]
+        by_age = rows.scan(Selection(GAPS, ("id",), equal(tenant=tenant), order=("last_at",)))
+        surplus = [gap_id for (gap_id,) in by_age][:-MOST_GAPS]
         if surplus:
             rows.delete(GAPS, any_of("id", surplus))
 
@@ -39,7 +41,7 @@ def _add(before: Gap, again: Gap) -> Gap:
 
 
 def gaps_of(engine: Engine, tenant: str) -> list[Gap]:
-    """The one that was asked last comes last."""
+    """Gaps of a tenant, the one that was asked last at the end."""
     rows = engine.scan(Selection(GAPS, _COLUMNS, equal(tenant=tenant), order=("last_at", "id")))
     return [_gap(row) for row in rows]
 

@@ -1,4 +1,4 @@
-"""What a walk over the memory graph asks of the records: strong edges, degrees, windows in time."""
+"""Queries of a walk over the memory graph: strong edges, degrees, windows in time."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ class GraphRows(RecordRows):
         if not ids:
             return [[] for _ in fields]
         coding = table_of(Edge)
-        columns, narrowed = (*coding.row, NUM), conditions(coding, where)
-        asked = [
-            Selection(EDGES, columns, (*any_of(field, ids), *narrowed), latest=limit, latest_by="weight")
+        columns, restrictions = (*coding.row, NUM), conditions(coding, where)
+        selections = [
+            Selection(EDGES, columns, (*any_of(field, ids), *restrictions), latest=limit, latest_by="weight")
             for field in fields
         ]
         strongest = []
-        for rows in self._rows.scan_each(asked):
-            found = [(number, self._decode(coding, row)) for *row, number in rows]
-            strongest.append([edge for _, edge in sorted(found, key=lambda pair: (-pair[1].weight, -pair[0]))])
+        for rows in self._rows.scan_each(selections):
+            edges = [(number, self._decode(coding, row)) for *row, number in rows]
+            strongest.append([edge for _, edge in sorted(edges, key=lambda pair: (-pair[1].weight, -pair[0]))])
         return strongest
 
     def strongest_ties(self, ids: Sequence[str], limit: int) -> dict[str, list[Tie]]:
-        found: dict[str, list[Tie]] = {one: [] for one in ids}
+        ties: dict[str, list[Tie]] = {vertex_id: [] for vertex_id in ids}
         if not ids:
-            return found
-        asked = [
+            return ties
+        selections = [
             Selection(
                 EDGES,
                 (near, "id", far, "weight", "kind", "tags", "origin"),
@@ -54,38 +54,38 @@ class GraphRows(RecordRows):
             )
             for near, far in (("source_id", "target_id"), ("target_id", "source_id"))
         ]
-        for forward, rows in zip((True, False), self._rows.scan_each(asked), strict=True):
-            for one, edge_id, other, weight, kind, tags, origin in rows:
-                found[one].append(Tie(edge_id, other, weight, forward, kind, tags, origin))
-        return found
+        for forward, rows in zip((True, False), self._rows.scan_each(selections), strict=True):
+            for vertex_id, edge_id, other, weight, kind, tags, origin in rows:
+                ties[vertex_id].append(Tie(edge_id, other, weight, forward, kind, tags, origin))
+        return ties
 
     def vertex_rows(self, ids: Sequence[str]) -> dict[str, VertexRow]:
-        found = {}
-        if nodes := [one for one in ids if not one.startswith("mem_")]:
-            asked = Selection(NODES, ("id", "namespace", "origin", "label", "conv_id"), any_of("id", nodes))
-            found = {one: VertexRow(*rest) for one, *rest in self._rows.scan(asked)}
-        if memories := [one for one in ids if one not in found]:
-            asked = Selection(MEMORIES, ("id", "namespace", "origin", "state", "scope"), any_of("id", memories))
-            for one, namespace, origin, state, scope in self._rows.scan(asked):
-                found[one] = VertexRow(namespace, origin, "", "", State(state), Scope(scope))
-        return found
+        vertices = {}
+        if nodes := [node_id for node_id in ids if not node_id.startswith("mem_")]:
+            selection = Selection(NODES, ("id", "namespace", "origin", "label", "conv_id"), any_of("id", nodes))
+            vertices = {node_id: VertexRow(*rest) for node_id, *rest in self._rows.scan(selection)}
+        if memories := [memory_id for memory_id in ids if memory_id not in vertices]:
+            selection = Selection(MEMORIES, ("id", "namespace", "origin", "state", "scope"), any_of("id", memories))
+            for memory_id, namespace, origin, state, scope in self._rows.scan(selection):
+                vertices[memory_id] = VertexRow(namespace, origin, "", "", State(state), Scope(scope))
+        return vertices
 
     def node_ids(self, namespace: str, names: Sequence[str]) -> dict[str, str]:
         where = (*equal(namespace=namespace), *any_of("name", names))
         return pairs(self._rows.scan(Selection(NODES, ("name", "id"), where)))
 
     def degrees(self, ids: Sequence[str], most: int = _COUNTED) -> dict[str, int]:
-        counted: Counter[str] = Counter()
-        asked = [
+        totals: Counter[str] = Counter()
+        selections = [
             Selection(EDGES, (field, "count"), any_of(field, ids), latest=most, latest_by="weight")
             for field in ("source_id", "target_id")
         ]
-        for rows in self._rows.scan_each(asked) if ids else ():
-            counted.update(pairs(rows))
-        return {one: number for one, number in counted.items() if number}
+        for rows in self._rows.scan_each(selections) if ids else ():
+            totals.update(pairs(rows))
+        return {vertex_id: number for vertex_id, number in totals.items() if number}
 
     def nodes_between(self, since: float, until: float, limit: int | None = None) -> list[Node]:
         coding = table_of(Node)
         where = (("start_at", "<=", until), ("end_at", ">=", since))
-        asked = Selection(NODES, coding.row, where, order=("start_at", "end_at", "id"), limit=limit)
-        return [self._decode(coding, row) for row in self._rows.scan(asked)]
+        selection = Selection(NODES, coding.row, where, order=("start_at", "end_at", "id"), limit=limit)
+        return [self._decode(coding, row) for row in self._rows.scan(selection)]

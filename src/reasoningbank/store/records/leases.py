@@ -24,13 +24,13 @@ def find_leases(rows: RowTransaction, job_ids: Sequence[str] | None) -> list[Lea
 
 def tenants_with_jobs(engine: Engine) -> list[str]:
     # From one tenant to the next by each index: to count or to group would read every lease.
-    found: set[str] = set()
-    for held in (_FREE, _HELD):
+    tenants: set[str] = set()
+    for condition in (_FREE, _HELD):
         last: tuple[str] | None = None
-        while row := engine.scan(Selection(LEASES, ("tenant",), (held,), order=("tenant",), after=last, limit=1)):
+        while row := engine.scan(Selection(LEASES, ("tenant",), (condition,), order=("tenant",), after=last, limit=1)):
             last = (row[0][0],)
-            found.update(last)
-    return sorted(found)
+            tenants.update(last)
+    return sorted(tenants)
 
 
 def claim(rows: RowTransaction, owner: str, *, now: float, latest: float, limit: int) -> list[Lease]:
@@ -42,16 +42,16 @@ def claim(rows: RowTransaction, owner: str, *, now: float, latest: float, limit:
             for row in rows.scan(Selection(LEASES, _COLUMNS, (_FREE, overdue), order=order, limit=limit - len(due)))
         ]
     # The job's own id makes the name of the claim unique within one call.
-    claimed = [
+    claims = [
         replace(lease, owner=f"{owner}#{lease.job_id}", beat=lease.beat + 1, attempts=lease.attempts + 1)
         for lease in due
     ]
-    rows.put(LEASES, [_row(lease) for lease in claimed], IfTaken.REPLACE)
-    return claimed
+    rows.put(LEASES, [_row(lease) for lease in claims], IfTaken.REPLACE)
+    return claims
 
 
 def change_lease(rows: RowTransaction, old: Lease | None, new: Lease | None, *, is_fresh: bool) -> bool:
-    """Whether it was as `old` says; of a job that is `fresh` there can be no other lease."""
+    """True if the lease was as `old` says; a job that `is_fresh` can have no other lease."""
     if old is None:
         if new is None or (not is_fresh and find_leases(rows, [new.job_id])):
             return False

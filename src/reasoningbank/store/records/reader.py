@@ -1,4 +1,4 @@
-"""What engines such as recall, learn and guard read of one tenant's records."""
+"""Reads one tenant's records, for engines such as recall, learn and guard."""
 
 from __future__ import annotations
 

@@ -44,13 +44,15 @@ class RecordRows:
         rows = self._rows.scan(Selection(coding.table, coding.row, where))
         return {row[0]: self._decode(coding, row) for row in rows}
 
-    def get_each(self, asked: Mapping[type[Any], Sequence[str]]) -> dict[type[Any], dict[str, Any]]:
-        found: dict[type[Any], dict[str, Any]] = {kind: {} for kind in asked}
-        codings = {kind: table_of(kind) for kind, ids in asked.items() if ids}
-        several = [Selection(coding.table, coding.row, any_of("id", asked[kind])) for kind, coding in codings.items()]
-        for (kind, coding), rows in zip(codings.items(), self._rows.scan_each(several), strict=True):
-            found[kind] = {row[0]: self._decode(coding, row) for row in rows}
-        return found
+    def get_each(self, ids_by_kind: Mapping[type[Any], Sequence[str]]) -> dict[type[Any], dict[str, Any]]:
+        records: dict[type[Any], dict[str, Any]] = {kind: {} for kind in ids_by_kind}
+        codings = {kind: table_of(kind) for kind, ids in ids_by_kind.items() if ids}
+        selections = [
+            Selection(coding.table, coding.row, any_of("id", ids_by_kind[kind])) for kind, coding in codings.items()
+        ]
+        for (kind, coding), rows in zip(codings.items(), self._rows.scan_each(selections), strict=True):
+            records[kind] = {row[0]: self._decode(coding, row) for row in rows}
+        return records
 
     def select(
         self,
@@ -75,7 +77,7 @@ class RecordRows:
         return [self._decode(coding, row) for row in self._rows.scan(selection)]
 
     def _place(self, coding: RecordTable[Any], made_at: str, after: str, *, newest_first: bool) -> tuple[Any, ...]:
-        """A place in a list as values of what orders it."""
+        """A place in a list, as values of the columns that order it."""
         if not newest_first:
             return (after,)
         place = parse_position(after)
@@ -83,20 +85,20 @@ class RecordRows:
             return (place.id,)
         at = place.at
         if at is None:
-            found = list(self._rows.scan(Selection(coding.table, (made_at,), equal(id=place.id))))
-            if not found:
+            rows = list(self._rows.scan(Selection(coding.table, (made_at,), equal(id=place.id))))
+            if not rows:
                 raise NotFound(f"There is no {coding.noun} {place.id!r} to go on from: begin the list anew.")
-            at = float(found[0][0])
+            at = float(rows[0][0])
         return at, place.id
 
     def select_either(
         self, kind: type[R], fields: Sequence[str], values: Sequence[str], where: Mapping[str, Any]
     ) -> list[list[R]]:
-        """For each of these fields the records in which it has one of the values: in one go, in no order."""
+        """For each of `fields`, the records in which it has one of `values`: in one go, in no order."""
         coding = table_of(kind)
-        narrowed = conditions(coding, where)
-        asked = [Selection(coding.table, coding.row, (*any_of(field, values), *narrowed)) for field in fields]
-        return [[self._decode(coding, row) for row in rows] for rows in self._rows.scan_each(asked)]
+        restrictions = conditions(coding, where)
+        selections = [Selection(coding.table, coding.row, (*any_of(field, values), *restrictions)) for field in fields]
+        return [[self._decode(coding, row) for row in rows] for rows in self._rows.scan_each(selections)]
 
     def matching_ids(self, kind: type[R], part: str, limit: int) -> list[str]:
         test = "starts" if "_" in part else "ends"
@@ -127,18 +129,18 @@ class RecordRows:
 
 
 def conditions(coding: RecordTable[Any], where: Mapping[str, Any]) -> tuple[Condition, ...]:
-    """From fields and what they should be: a value, None, any of several, for tags all of them."""
-    found = []
-    for column, wanted in where.items():
+    """Conditions from fields and what they should be: a value, None, any of several, for tags all of them."""
+    parts = []
+    for column, value in where.items():
         if column not in coding.columns:
             raise KeyError(f"{coding.noun} has no field {column!r}")
         if column == "tags":
-            found += [(column, "has", tag) for tag in ((wanted,) if isinstance(wanted, str) else wanted)]
-        elif isinstance(wanted, (list, tuple, set, frozenset)):
-            found.append((column, "in", sorted(wanted)))
+            parts += [(column, "has", tag) for tag in ((value,) if isinstance(value, str) else value)]
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            parts.append((column, "in", sorted(value)))
         else:
-            found.append((column, "is", wanted))
-    return tuple(found)
+            parts.append((column, "is", value))
+    return tuple(parts)
 
 
 def pairs(rows: Iterable[Row]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What is kept beside the records, without hash or feed number: exposures, vectors, tombstones."""
+"""Side records, without hash or feed number: exposures, vectors, tombstones."""
 
 from __future__ import annotations
 
@@ -34,49 +34,49 @@ class SideRecordRows(RecordRows):
         table = side_table_of(kind)
         columns = tuple(f.name for f in fields(kind))
         rows = self._rows.scan(Selection(table, columns, order=(table.number or table.key[0],)))
-        named = [dict(zip(columns, row, strict=True)) for row in rows]
-        return [kind(**{**values, **_flags(values)}) for values in named]
+        items = [dict(zip(columns, row, strict=True)) for row in rows]
+        return [kind(**{**values, **_flags(values)}) for values in items]
 
     def vectors(self, identity: EmbedderIdentity, ids: Sequence[str]) -> dict[str, dict[str, bytes]]:
-        found: dict[str, dict[str, bytes]] = {}
+        by_memory: dict[str, dict[str, bytes]] = {}
         where = (*any_of("memory_id", ids), *equal(identity=str(identity)))
         for memory_id, facet, vector in self._rows.scan(Selection(VECTORS, ("memory_id", "facet", "vector"), where)):
-            found.setdefault(memory_id, {})[facet] = vector
-        return found
+            by_memory.setdefault(memory_id, {})[facet] = vector
+        return by_memory
 
     def exposure_counts(self, ids: Sequence[str]) -> dict[str, int]:
         return pairs(self._rows.scan(_exposures_of(ids)))
 
     def earned_by(self, ids: Sequence[str], doubtful: Sequence[str]) -> Earned:
         coding = table_of(Signal)
-        said: dict[str, list[Signal]] = {memory_id: [] for memory_id in ids}
+        signals_by_id: dict[str, list[Signal]] = {memory_id: [] for memory_id in ids}
         if not ids:
-            return Earned(said, {}, {})
-        asked = [
+            return Earned(signals_by_id, {}, {})
+        selections = [
             Selection(coding.table, coding.row, any_of("memory_id", ids)),
             _exposures_of(ids),
             *([kept_levels(doubtful)] if doubtful else []),
         ]
-        signals, shown, *levels = self._rows.scan_each(asked)
+        signals, exposures, *levels = self._rows.scan_each(selections)
         for row in sorted(signals, key=itemgetter(0)):
             signal = self._decode(coding, row)
-            said[signal.memory_id].append(signal)
-        return Earned(said, pairs(shown), pairs(levels[0]) if levels else {})
+            signals_by_id[signal.memory_id].append(signal)
+        return Earned(signals_by_id, pairs(exposures), pairs(levels[0]) if levels else {})
 
     def shown_in(self, trajectory_id: str) -> dict[str, Showing]:
-        found: dict[str, Showing] = {}
+        showings: dict[str, Showing] = {}
         where = equal(trajectory_id=trajectory_id, withheld=False)
-        asked = Selection(EXPOSURES, ("memory_id", "rank", "advice_id", "at"), where, order=("num",))
-        for memory_id, rank, advice_id, at in self._rows.scan(asked):
-            there = found.get(memory_id, Showing(rank, advice_id, at))
-            found[memory_id] = Showing(min(rank, there.rank), advice_id, min(at, there.first_at))
-        return found
+        selection = Selection(EXPOSURES, ("memory_id", "rank", "advice_id", "at"), where, order=("num",))
+        for memory_id, rank, advice_id, at in self._rows.scan(selection):
+            there = showings.get(memory_id, Showing(rank, advice_id, at))
+            showings[memory_id] = Showing(min(rank, there.rank), advice_id, min(at, there.first_at))
+        return showings
 
     def shown_to(self, memory_id: str, limit: int) -> dict[str, float]:
         where = equal(memory_id=memory_id, withheld=False)
         rows = self._rows.scan(Selection(EXPOSURES, ("trajectory_id", "max:at"), where))
-        shown = [(one, at) for one, at in rows if one is not None]
-        return dict(sorted(shown, key=lambda row: (-row[1], row[0]))[:limit])
+        moments = [(trajectory_id, at) for trajectory_id, at in rows if trajectory_id is not None]
+        return dict(sorted(moments, key=lambda row: (-row[1], row[0]))[:limit])
 
 
 def _exposures_of(ids: Sequence[str]) -> Selection:

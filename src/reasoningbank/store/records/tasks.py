@@ -30,13 +30,13 @@ def fold_task(rows: RowTransaction, trajectory: Trajectory, *, is_new: bool) -> 
     # Imported here: only a session that ends has a form to be told.
     from reasoningbank.core.task_kind import kind_of
 
-    namespace, kind, succeeded = trajectory.namespace, kind_of(trajectory), _ENDS[trajectory.outcome]
-    row = (trajectory.id, trajectory.tenant, namespace, kind, succeeded, trajectory.ended_at)
+    namespace, kind, success = trajectory.namespace, kind_of(trajectory), _ENDS[trajectory.outcome]
+    row = (trajectory.id, trajectory.tenant, namespace, kind, success, trajectory.ended_at)
     rows.put(TASKS, [row], IfTaken.REPLACE)
 
 
 def latest_tasks(circle: tuple[str | None, str | None], limit: int) -> Selection:
-    """Of a namespace and a kind of task, None standing for any."""
+    """Selection of the latest tasks of a namespace and a kind of task, None standing for any."""
     namespace, kind = circle
     return Selection(
         TASKS,
@@ -50,8 +50,8 @@ def latest_tasks(circle: tuple[str | None, str | None], limit: int) -> Selection
 
 class TaskRows(RecordRows):
     def like_tasks(self, circles: Sequence[tuple[str | None, str | None]], limit: int) -> list[dict[str, bool]]:
-        found = self._rows.scan_each([latest_tasks(circle, limit) for circle in circles])
-        return [{one: bool(went_well) for one, went_well in rows} for rows in found]
+        pages = self._rows.scan_each([latest_tasks(circle, limit) for circle in circles])
+        return [{task_id: bool(went_well) for task_id, went_well in rows} for rows in pages]
 
     def kind_rates(self, namespace: str | None, since: float, limit: int) -> list[KindRate]:
         from reasoningbank.core.uplift import KindRate
@@ -59,12 +59,12 @@ class TaskRows(RecordRows):
         where = (*_of_circle(namespace), ("ended_at", ">=", since))
         rows = self._rows.scan(Selection(TASKS, ("kind", "count", "sum:succeeded", "max:trajectory_id"), where))
         rates = [
-            KindRate(kind=kind, sessions=sessions, succeeded=succeeded, example=example)
-            for kind, sessions, succeeded, example in rows
+            KindRate(kind=kind, sessions=sessions, succeeded=successes, example=example)
+            for kind, sessions, successes, example in rows
         ]
         return sorted(rates, key=lambda rate: (-rate.sessions, rate.kind))[:limit]
 
 
-def _of_circle(namespace: str | None, **others: Any) -> tuple[Condition, ...]:
-    given = {"namespace": namespace, **others}
-    return equal(**{column: value for column, value in given.items() if value is not None})
+def _of_circle(namespace: str | None, **fields: Any) -> tuple[Condition, ...]:
+    values = {"namespace": namespace, **fields}
+    return equal(**{column: value for column, value in values.items() if value is not None})

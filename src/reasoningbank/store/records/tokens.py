@@ -1,6 +1,6 @@
 """Tokens of a server: neither exported nor numbered in the feed.
 
-The row of a token carries a hash of all that it says. Knows nothing about who may do what.
+The row of a token carries a hash of all that it says. Independent of who may do what.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ ALTERED = "a row of tokens does not match its checksum, and is refused: revoke i
 
 
 def find_token(engine: Engine, token_id: str) -> AccessToken | None:
-    found = _tokens(engine, equal(id=token_id))
-    return found[0] if found else None
+    tokens = _tokens(engine, equal(id=token_id))
+    return tokens[0] if tokens else None
 
 
 def all_tokens(engine: Engine) -> list[AccessToken]:
@@ -34,9 +34,9 @@ def _tokens(engine: Engine, where: tuple[Condition, ...]) -> list[AccessToken]:
 
 
 def token_hash(*values: Any) -> bytes:
-    """Of the columns of a row, in their order. Also a function of SQL, for the migration that adds it."""
-    said = json.dumps([value.hex() if isinstance(value, bytes) else value for value in values], ensure_ascii=False)
-    return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    """Hash of the columns of a token's row, in their order. Also a function of SQL, for the migration that adds it."""
+    text = json.dumps([value.hex() if isinstance(value, bytes) else value for value in values], ensure_ascii=False)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def token_from(row: Row) -> AccessToken:
@@ -56,7 +56,7 @@ def token_from(row: Row) -> AccessToken:
 
 
 def put_token(rows: RowTransaction, token: AccessToken) -> None:
-    said = (
+    row = (
         token.id,
         token.tenant,
         token.name,
@@ -67,4 +67,4 @@ def put_token(rows: RowTransaction, token: AccessToken) -> None:
         None if token.expires_at is None else float(token.expires_at),
         None if token.revoked_at is None else float(token.revoked_at),
     )
-    rows.put(TOKENS, [(*said, token_hash(*said))], IfTaken.REPLACE)
+    rows.put(TOKENS, [(*row, token_hash(*row))], IfTaken.REPLACE)

@@ -1,4 +1,4 @@
-"""What memories are trusted, under which parents they hang, and marks to know their text again by.
+"""Trust in memories: levels, the parents under which they hang, and marks to know their text again by.
 
 Views of origins, parents and rulings, kept so that no search has to walk a family.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reasoningbank.store.engine import RowTransaction
 
 _MOST_WITH_A_WORD = 24
-"""Of the memories with a word in them that is nobody's own, the newest are looked at."""
+"""Most memories, the newest, that are looked at for one word that many may have."""
 _MARKED = (Join(MEMORIES, (("memory", NUM),)),)
 
 
@@ -31,13 +31,15 @@ class TrustRows(RecordRows):
     def trust_levels(self, ids: Sequence[str]) -> dict[str, int]:
         return pairs(self._rows.scan(kept_levels(ids)))
 
-    def trust_and_memories(self, ids: Sequence[str], shown: Sequence[str]) -> tuple[dict[str, int], dict[str, Memory]]:
+    def trust_and_memories(
+        self, ids: Sequence[str], memory_ids: Sequence[str]
+    ) -> tuple[dict[str, int], dict[str, Memory]]:
         coding = table_of(Memory)
-        asked = [
+        selections = [
             kept_levels(ids),
-            Selection(coding.table, coding.row, any_of("id", shown)),
+            Selection(coding.table, coding.row, any_of("id", memory_ids)),
         ]
-        levels, rows = self._rows.scan_each(asked)
+        levels, rows = self._rows.scan_each(selections)
         return pairs(levels), {row[0]: coding.decode(row) for row in rows if coding.intact(row)}
 
     def derived_ids(self, ids: Sequence[str]) -> list[str]:
@@ -45,13 +47,13 @@ class TrustRows(RecordRows):
         return sorted({memory_id for (memory_id,) in rows})
 
     def matching_fingerprints(self, marks: Sequence[int], words: Sequence[int] = ()) -> dict[str, int]:
-        asked = [
+        selections = [
             Selection(MARKS, ("memories.id", "count"), any_of("mark", tuple(dict.fromkeys(marks))), _MARKED),
             Selection(MARKS, ("memories.id", "count"), any_of("mark", tuple(words)), _MARKED, latest=_MOST_WITH_A_WORD),
         ]
-        in_a_row, by_words = (pairs(rows) for rows in self._rows.scan_each(asked))
-        found = {one: times + by_words.pop(one, 0) for one, times in in_a_row.items()}
-        return found | {one: times for one, times in by_words.items() if times >= FEWEST_WORDS_ALIKE}
+        in_a_row, by_words = (pairs(rows) for rows in self._rows.scan_each(selections))
+        matches = {memory_id: times + by_words.pop(memory_id, 0) for memory_id, times in in_a_row.items()}
+        return matches | {memory_id: times for memory_id, times in by_words.items() if times >= FEWEST_WORDS_ALIKE}
 
 
 def put_trust(rows: RowTransaction, memory: Memory, level: int, marks: Sequence[int]) -> None:
@@ -65,7 +67,9 @@ def put_trust(rows: RowTransaction, memory: Memory, level: int, marks: Sequence[
 
 
 def delete_marks(rows: RowTransaction, memory_id: str) -> None:
-    """Marks are found by mark only: this reads all of them, which an erasure may take, and only trust has any."""
+    """Delete the marks of a memory. They are found by mark only: this reads all of them, which an erasure may take,
+    and only trust has any.
+    """
     if list(rows.scan(Selection(TRUST, ("level",), equal(memory_id=memory_id)))):
         for (number,) in list(rows.scan(Selection(MEMORIES, (NUM,), equal(id=memory_id)))):
             rows.delete(MARKS, equal(memory=number))

@@ -22,18 +22,18 @@ from reasoningbank.store.coding import RecordTable, table_of
 from reasoningbank.store.records.cascades import delete_records
 from reasoningbank.store.records.leases import change_lease, claim
 from reasoningbank.store.records.reader import RecordReader
-from reasoningbank.store.records.replies import drop_replies_about, find_reply, put_reply
 from reasoningbank.store.records.side_records import row_of, side_table_of
 from reasoningbank.store.records.tasks import fold_task
 from reasoningbank.store.records.trust import put_trust
 from reasoningbank.store.selection import Selection, equal
-from reasoningbank.store.tables import FEED, VECTORS, IfTaken, Table
+from reasoningbank.store.tables import FEED, REPLIES, VECTORS, IfTaken, Table
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import Row, RowTransaction
 
 R = TypeVar("R", bound=Record)
 _SAID_OF_A_SESSION = ("namespace", "task", "agent", "outcome", "started_at", "ended_at")
+_REPLY_FIELDS = REPLIES.written[1:]
 _TEXT_FIELDS = ("title", "description", "content")
 
 
@@ -44,7 +44,7 @@ class RecordWriter(RecordReader):
         self._clock = clock
         self._added: set[str] = set()
         self._read: dict[tuple[type[Any], str], Record] = {}
-        """What was read of kinds with revisions, to set it aside when it is revised."""
+        """Records that were read of kinds with revisions, to set them aside when they are revised."""
 
     def _note(self, noun: str, op: Op, record_id: str) -> None:
         self._rows.put(FEED, ((noun, op.value, record_id, self._tenant, self._clock()),))
@@ -65,10 +65,10 @@ class RecordWriter(RecordReader):
             fold_task(self._rows, record, is_new=True)
 
     def get(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
-        found = super().get(kind, ids)
+        records = super().get(kind, ids)
         if table_of(kind).earlier is not None:
-            self._read.update({(kind, one): record for one, record in found.items()})
-        return found
+            self._read.update({(kind, record_id): record for record_id, record in records.items()})
+        return records
 
     def revise(self, record: Record) -> None:
         self._own(record)
@@ -105,15 +105,15 @@ class RecordWriter(RecordReader):
         this_one = equal(id=record.id)
         if coding.earlier is not None:
             this_one = equal(id=record.id, revision=cast("Memory", record).revision)
-        changed = self._rows.update(coding.table, this_one, coding.row, row)
-        if not changed and coding.earlier is not None:
-            changed = self._rows.update(coding.earlier, this_one, coding.row, row)
-        if not changed:
+        count = self._rows.update(coding.table, this_one, coding.row, row)
+        if not count and coding.earlier is not None:
+            count = self._rows.update(coding.earlier, this_one, coding.row, row)
+        if not count:
             raise NotFound(f"There is no {coding.noun} {record.id!r} here.")
         if isinstance(record, Memory):
             # They were made of what it said before.
             self._rows.delete(VECTORS, equal(memory_id=record.id))
-        drop_replies_about(self._rows, record.id)
+        self._drop_replies_about(record.id)
         self._rows.leave_no_trace()
         self._note(coding.noun, Op.REVISE, record.id)
 
@@ -123,7 +123,7 @@ class RecordWriter(RecordReader):
             raise NotFound(f"There is no {table_of(kind).noun} {record_id!r} here.")
         if kind in (Memory, Trajectory, Node):
             self._rows.leave_no_trace()
-            drop_replies_about(self._rows, record_id)
+            self._drop_replies_about(record_id)
 
     # ------------------------------------------------------------ beside them
 
@@ -136,7 +136,7 @@ class RecordWriter(RecordReader):
         return sum(self._add_new(table, rows) for table, rows in by_table.items())
 
     def _add_new(self, table: Table, rows: Sequence[Row]) -> int:
-        """Add rows whose key is not there yet; of a table without one, that are not there to the letter."""
+        """Add rows whose key is not there yet (in a table without one, whose values are not); returns how many."""
         key = table.key or table.written
         positions = [table.written.index(column) for column in key]
         coming = {tuple([row[position] for position in positions]): row for row in reversed(rows)}
@@ -158,8 +158,8 @@ class RecordWriter(RecordReader):
     def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None:
         if memory_id not in self._added and not self.get(Memory, [memory_id]):
             return
-        kept = [(memory_id, self._tenant, str(identity), facet, vector) for facet, vector in vectors.items()]
-        self._rows.put(VECTORS, kept, IfTaken.REPLACE)
+        rows = [(memory_id, self._tenant, str(identity), facet, vector) for facet, vector in vectors.items()]
+        self._rows.put(VECTORS, rows, IfTaken.REPLACE)
 
     def keep_trust(self, memory: Memory, level: int, marks: Sequence[int] = ()) -> None:
         self._own(memory)
@@ -177,21 +177,31 @@ class RecordWriter(RecordReader):
         return change_lease(self._rows, old, new, is_fresh=new is not None and new.job_id in self._added)
 
     def kept_reply(self, caller: str, key: str) -> KeptReply | None:
-        return find_reply(self._rows, caller, key)
+        for row in self._rows.scan(Selection(REPLIES, _REPLY_FIELDS, equal(caller=caller, key=key))):
+            return KeptReply(**dict(zip(_REPLY_FIELDS, row, strict=True)))
+        return None
 
     def keep_reply(self, reply: KeptReply, *, drop_before: float | None) -> None:
-        put_reply(self._rows, reply, drop_before)
+        if drop_before is not None:
+            self._rows.of_all_tenants().delete(REPLIES, (("at", "<", drop_before),))
+        self._rows.put(REPLIES, [(self._tenant, *(getattr(reply, field) for field in _REPLY_FIELDS))])
+
+    def _drop_replies_about(self, record_id: str) -> None:
+        """Drop answers about an erased record: it must not live on in them."""
+        self._rows.delete(REPLIES, (("body", "holds", record_id.encode("utf-8", "surrogatepass")),))
 
 
 def _next_revision(current: Any, coming: Any) -> Any:
-    """A record that says no later revision than the one it replaces is the next one. Memories are numbered by verbs."""
+    """The record with its revision: one that says no later revision than the one it replaces is the next. Memories
+    are numbered by verbs.
+    """
     if current is None or isinstance(coming, Memory) or coming.revision > current.revision:
         return coming
     return replace(coming, revision=current.revision + 1)
 
 
 def _only_adds(current: Trajectory, coming: Trajectory) -> bool:
-    """Whether a session still says all that it said, as one does that has ended: then nothing need be set aside.
+    """True if a session still says all that it said, as one does that has ended: then nothing need be set aside.
 
     What is noted beside one that is under way grows with every look at its transcript, and is not set aside either.
     """
@@ -200,5 +210,5 @@ def _only_adds(current: Trajectory, coming: Trajectory) -> bool:
         if before is not None and before != now:
             return False
     return current.ended_at is None or all(
-        name in coming.metadata and coming.metadata[name] == said for name, said in current.metadata.items()
+        name in coming.metadata and coming.metadata[name] == value for name, value in current.metadata.items()
     )

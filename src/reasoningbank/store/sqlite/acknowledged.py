@@ -24,7 +24,7 @@ _CHECKSUM = struct.Struct("<I")
 _BYTES = _NOTE.size + _CHECKSUM.size
 _STAMP_AT, _HEAD_AT = 0, 64
 WATCHABLE = hasattr(os, "pread") and hasattr(os, "O_DIRECTORY")
-"""Elsewhere a file that is open can be neither renamed nor removed."""
+"""True if an open file can be renamed or removed here, as it cannot elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,12 @@ def note_beside(place: Path) -> Path:
 
 
 def read_head(place: Path) -> AcknowledgedNote | None:
-    """How far the bank was acknowledged; None where nothing that can be believed says so."""
+    """Stamp and number of the feed up to which the bank was acknowledged; None if nothing reliable says so."""
     return _read(place, _HEAD_AT)
 
 
 def read_stamp(place: Path) -> Stamp | None:
-    """What the bank was last stamped with; None as above."""
+    """The last stamp of the bank; None if nothing that can be believed says so."""
     note = _read(place, _STAMP_AT)
     return None if note is None else note.stamp
 
@@ -64,8 +64,8 @@ def open_notes(place: Path) -> FileIO:
 
 
 def write_note(notes: FileIO, stamp: Stamp, head: int | None = None) -> None:
-    """How far the bank was acknowledged; without that, the stamp: with the write lock held and before the commit, and
-    what cannot be noted is not to be committed.
+    """Note how far the bank was acknowledged; without `head`, the stamp: with the write lock held and before the
+    commit, and what cannot be noted is not to be committed.
     """
     body = _NOTE.pack(_MAGIC, stamp.own, stamp.previous, head or 0)
     note = body + _CHECKSUM.pack(zlib.crc32(body))

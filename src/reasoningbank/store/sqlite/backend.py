@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 SAFE_SQLITE = (3, 51, 3)
 """Older versions can corrupt a WAL file that several processes write."""
-_BUSY_MS = 5_000
 
 
 class SqliteBackend:
@@ -76,14 +75,14 @@ class SqliteBackend:
 def _library() -> Check:
     import apsw
 
-    bundled = apsw.sqlite_lib_version()
-    if tuple(int(part) for part in bundled.split(".")) < SAFE_SQLITE:
+    version = apsw.sqlite_lib_version()
+    if tuple(int(part) for part in version.split(".")) < SAFE_SQLITE:
         return Check.fail(
             "sqlite",
-            f"{bundled} can damage a bank that several processes write; it is safe from "
+            f"{version} can damage a bank that several processes write; it is safe from "
             f"{'.'.join(map(str, SAFE_SQLITE))} on. Upgrade it: pip install -U apsw",
         )
-    return Check.ok("sqlite", f"{bundled}, from apsw {apsw.apsw_version()}")
+    return Check.ok("sqlite", f"{version}, from apsw {apsw.apsw_version()}")
 
 
 def _place(location: Location) -> Check:
@@ -119,19 +118,19 @@ def _copies(folder: Path) -> Iterator[Check]:
 
     sizes = [partial.stat().st_size for partial in abandoned_in(folder)]
     if sizes:
-        told = f"{counted(len(sizes), 'copy', 'copies')} of a killed backup ({size(sum(sizes))}) in {folder}"
-        yield Check.warn("copies", f"{told}: the next `reasoningbank backup FILE` removes what it finds there.")
+        text = f"{counted(len(sizes), 'copy', 'copies')} of a killed backup ({size(sum(sizes))}) in {folder}"
+        yield Check.warn("copies", f"{text}: the next `reasoningbank backup FILE` removes what it finds there.")
 
 
 def _quick_check(path: Path) -> list[str]:
     import apsw
 
     # In a folder that cannot be written SQLite cannot make its log's index, and nobody else can write either.
-    fixed = not os.access(path.parent, os.W_OK) and not Path(f"{path}-shm").exists()
-    uri = f"{path.absolute().as_uri()}{'?immutable=1' if fixed else ''}"
+    is_immutable = not os.access(path.parent, os.W_OK) and not Path(f"{path}-shm").exists()
+    uri = f"{path.absolute().as_uri()}{'?immutable=1' if is_immutable else ''}"
     connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     try:
-        connection.set_busy_timeout(_BUSY_MS)
+        connection.set_busy_timeout(5_000)
         return [str(line) for (line,) in connection.execute("PRAGMA quick_check(5)")]
     finally:
         connection.close()

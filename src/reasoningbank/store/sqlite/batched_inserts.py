@@ -25,7 +25,7 @@ _MARKS = """INSERT OR IGNORE INTO marks (mark, memory)
 
 
 class Insert(NamedTuple):
-    """How rows go into one table: `head` VALUES (…), (…) `tail`."""
+    """Insert of rows into one table: `head` VALUES (…), (…) `tail`."""
 
     head: str
     width: int
@@ -54,7 +54,7 @@ class Pending:
         return self._connection
 
     def take(self, ahead: Pending) -> None:
-        """Rows that were gathered before there was a connection; they are gone from there."""
+        """Take over rows that were gathered before there was a connection; they are gone from there."""
         if self._rows:
             for insert, values in ahead._rows.items():
                 self._rows.setdefault(insert, []).extend(values)
@@ -77,7 +77,7 @@ class Pending:
             self._write_marks()
 
     def write(self) -> None:
-        """In the order in which the tables were first added to, and within a table in the order of the rows."""
+        """Write all rows, in the order in which the tables came, and within a table in the order of the rows."""
         if not self._rows and not self._marks:
             return
         rows, self._rows = self._rows, {}

@@ -46,14 +46,14 @@ class UnforkedCursor(apsw.Cursor):
             return _executemany(self, sql, values, **options)
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]  # it gives the same rows
-        fetched = iter(partial(_next, self), None)
+        cursor_rows = iter(partial(_next, self), None)
         rows: list[Any] = [()]
         while rows:
             rows = []
             check_not_torn()
             try:
                 with unforked():
-                    rows.extend(islice(fetched, ROWS_AT_A_TIME))
+                    rows.extend(islice(cursor_rows, ROWS_AT_A_TIME))
             finally:
                 # Before a row that cannot be read come those that can.
                 yield from rows
@@ -70,13 +70,15 @@ class UnforkedCursor(apsw.Cursor):
 
 
 def make_writing_cursor(connection: apsw.Connection) -> apsw.Cursor:
-    """Without a step of the interpreter around each statement: for a transaction that is `unforked` as a whole."""
+    """Cursor without an interpreter's step around each statement: for a transaction that is `unforked` as a whole."""
     check_not_torn()
     return apsw.Cursor(connection)
 
 
 def connect(uri: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:
-    """A file by its URI, which can say any name: as text a name must be UTF-8, and that of a folder need not be."""
+    """Connect to a file by its URI, which can say any name: as text a name must be UTF-8, and that of a folder need
+    not be.
+    """
     with unforked():
         return apsw.Connection(uri, flags=flags | apsw.SQLITE_OPEN_URI)
 
@@ -101,7 +103,7 @@ def close(connection: apsw.Connection) -> None:
 
 
 def in_transaction(connection: apsw.Connection) -> bool:
-    """Whether there is one to end; not in one that was left to the parent of this process."""
+    """True if there is a transaction to end; not one that was left to the parent of this process."""
     try:
         return connection.in_transaction
     except apsw.ConnectionClosedError:
@@ -120,7 +122,7 @@ def forbid(connection: apsw.Connection) -> None:
 
 
 def never_close(holder: object) -> None:
-    """Not even when this process ends: what a call has left half done must not be touched."""
+    """Keep a connection open even when this process ends: what a call has left half done must not be touched."""
     from ctypes import py_object, pythonapi
 
     pythonapi.Py_IncRef(py_object(holder))

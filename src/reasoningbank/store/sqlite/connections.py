@@ -1,7 +1,7 @@
 """The connections of one process to one SQLite file: one that writes, and readers that are lent out.
 
-Knows how a connection is opened and set up, how many are kept, that a forked child begins with its own, and that what
-is written goes into the files that were opened. Does not know what is asked of them.
+Here stands how a connection is opened and set up, how many are kept, that a forked child begins with its own, and that
+what is written goes into the files that were opened. Independent of what is asked of them.
 
 SQLite's locks belong to the process, not to a connection. So a process never opens and closes the file by itself while
 it has a connection to it (the system would drop the locks of all), and a child lets go of every connection that it
@@ -41,8 +41,7 @@ from reasoningbank.store.sqlite.error_mapping import NAMED, translate
 from reasoningbank.store.sqlite.holders import note_closed, note_opened, open_here
 from reasoningbank.store.sqlite.opening import access_to, bring_up_to_date, stamp_and_head_of
 from reasoningbank.store.sqlite.pairing import check_head, check_log_is_not_alone, check_pair, log_bytes
-from reasoningbank.store.sqlite.stamps import Stamp
-from reasoningbank.store.sqlite.transaction_end import end_of_transaction, reason_of_closing
+from reasoningbank.store.sqlite.stamps import Stamp, end_of_transaction, reason_of_closing
 from reasoningbank.store.sqlite.turn import WriteTurn
 from reasoningbank.store.sqlite.watch import FileWatch, Inodes, inodes_of
 
@@ -50,8 +49,7 @@ MEMORY = ":memory:"
 BUSY_TIMEOUT_MS = 30_000
 WRITER_CACHE_KIB = 16_384
 IDLE_READERS = 8
-"""Shared by the banks that a process has open: each may keep one, whose files stay open."""
-_OPENINGS = 5
+"""Idle readers of all banks that a process has open: each may keep one, whose files stay open."""
 
 
 class Connections:
@@ -64,18 +62,18 @@ class Connections:
         self._memory_name = f"file:/reasoningbank-{id(self):x}-{os.getpid()}?vfs=memdb"
         self._readers: deque[apsw.Connection] = deque()
         self._made: WeakSet[apsw.Connection] = WeakSet()
-        """Those in the hands of callers too."""
+        """All connections, those in the hands of callers too."""
         self.writer: apsw.Connection | None = None
         self.turn = WriteTurn(None)
         self._is_closed = False
         self._is_inherited = False
-        """This process was forked from the one that opened the bank, and has no connection yet."""
+        """True if this process was forked from the one that opened the bank, and has no connection yet."""
         self._beginning = threading.Lock()
-        """Held while a child makes its first one."""
+        """Lock that is held while a child makes its first connection."""
         # Whole, as SQLite keeps it: this process may go to another folder.
         self._place = Path(path).absolute()
         self._inodes: Inodes = (0, 0, 0)
-        """Of the files that were opened."""
+        """Inodes of the files that were opened."""
         self._note_closed: Callable[[], object] = lambda: None
         self._stamp: Stamp | None = None
         self._watch: FileWatch | None = None
@@ -113,7 +111,7 @@ class Connections:
             self.writer = connection
 
     def _open_file(self) -> apsw.Connection:
-        for _ in range(_OPENINGS):
+        for _ in range(5):
             before = inodes_of(self._place)[0]
             check_log_is_not_alone(self._place)
             if WATCHABLE and not self._immutable:
@@ -241,7 +239,7 @@ class Connections:
 
     @contextmanager
     def _resting_beside(self, writing: apsw.Connection | None) -> Iterator[apsw.Connection]:
-        """One that is in no transaction, to look at the file with. Who writes has the turn, so no other writes."""
+        """A connection in no transaction, to look at the file with. Who writes has the turn, so no other writes."""
         if self.writer is not None and self.writer is not writing:
             yield self.writer
             return
@@ -268,7 +266,7 @@ class Connections:
             self._close_readers(leaves=True)
 
     def writing(self) -> apsw.Connection:
-        """The caller has made sure that the bank is usable here."""
+        """The writing connection; the caller has made sure that the bank is usable here."""
         if self._is_closed:
             raise self.closed_error()
         if self.writer is None:
@@ -290,9 +288,9 @@ class Connections:
             if not is_begun:
                 connection.execute("ROLLBACK")
 
-    def commit(self, connection: apsw.Connection, noted: list[Any], *, though_closed: bool = False) -> None:
-        """To be acknowledged once this returns, and not otherwise. `noted` is not empty once it is committed. Raises
-        before that where the bank takes no writes any more.
+    def commit(self, connection: apsw.Connection, proof: list[Any], *, though_closed: bool = False) -> None:
+        """Commit, to be acknowledged once this returns, and not otherwise. `proof` is not empty once it is
+        committed. Raises before that if the bank takes no writes any more.
         """
         watch, cursor = self._watch, make_writing_cursor(connection)
         if watch is not None and watch.keeps_head:
@@ -302,7 +300,7 @@ class Connections:
         if why_closed is not None and not though_closed:
             raise refusal(why_closed, self._path)
         # Made and noted in one step of the interpreter, so that no interrupt comes in between.
-        noted.extend(map(cursor.execute, ("COMMIT",)))
+        proof.extend(map(cursor.execute, ("COMMIT",)))
         if watch is not None:
             watch.committed(connection, stamp, head)
 
@@ -324,7 +322,7 @@ class Connections:
     # ------------------------------------------------------------ the end
 
     def _is_sound(self) -> bool:
-        """Whether the last connection may copy the log into the file, as SQLite does when it is closed."""
+        """True if the last connection may copy the log into the file, as SQLite does when it is closed."""
         if self.writer is None or not WATCHABLE or not all(self._inodes):
             return True
         try:

@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]
 
 
 def copy_to(source: apsw.Connection, target: Path, progress: Progress | None) -> None:
-    """The copy appears under its name only when it is whole, and is there to stay when this returns."""
+    """Copy a bank. The copy appears under its name only when it is whole, and is there to stay when this returns."""
     if target.exists():
         raise InvalidInput(f"{target} exists already. Name a new file, so that no backup is overwritten.")
     with passing_file(target) as partial:
@@ -42,7 +42,7 @@ def copy_to(source: apsw.Connection, target: Path, progress: Progress | None) ->
 
 
 def fill(partial: Path, source: apsw.Connection, progress: Progress | None) -> None:
-    """All that a bank holds, with a stamp that no log knows."""
+    """Fill a file with all that a bank holds, with a stamp that no log knows."""
     copy = connect(partial.absolute().as_uri())
     try:
         # Inside a read transaction the source stands still, so that busy writers cannot make the copy start over.
@@ -68,16 +68,16 @@ def passing_file(target: Path) -> Iterator[Path]:
     """A name to fill, gone at the end unless it was given another; what dead processes left there is removed."""
     remove_abandoned(target.parent)
     partial = target.with_name(f"{target.name}.partial-{os.getpid()}-{os.urandom(3).hex()}")
-    held = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), PRIVATE_MODE)
+    descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), PRIVATE_MODE)
     try:
         if sys.platform != "win32":
-            fcntl.flock(held, fcntl.LOCK_EX)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield partial
     finally:
         for name in (partial, Path(f"{partial}-journal"), Path(f"{partial}-wal"), Path(f"{partial}-shm")):
             with suppress(OSError):
                 name.unlink(missing_ok=True)
-        os.close(held)
+        os.close(descriptor)
 
 
 def remove_abandoned(folder: Path) -> None:
@@ -94,9 +94,9 @@ def abandoned_in(folder: Path) -> Iterator[Path]:
     for partial in folder.glob("*.partial-*-??????"):
         # Someone else's, or gone meanwhile: not ours.
         with suppress(OSError):
-            held = os.open(partial, os.O_RDWR | os.O_CLOEXEC)
+            descriptor = os.open(partial, os.O_RDWR | os.O_CLOEXEC)
             try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 yield partial
             finally:
-                os.close(held)
+                os.close(descriptor)

@@ -7,7 +7,7 @@ from reasoningbank.store.tables import NUM, Condition, Table, TableIndex
 
 
 def create(table: Table) -> list[str]:
-    """What makes a table and its indexes."""
+    """Statements that make a table and its indexes."""
     lines = [_definition(table, column, kind) for column, kind in table.columns.items()]
     number = f"{table.number} INTEGER PRIMARY KEY"
     if table.number == NUM:
@@ -30,10 +30,10 @@ def _definition(table: Table, column: str, kind: str) -> str:
     is_key = table.key == (column,)
     if is_key and not table.number:
         return f"{column} {kind} PRIMARY KEY"
-    said = f"{column} {kind.removesuffix('?')}"
+    text = f"{column} {kind.removesuffix('?')}"
     if not kind.endswith("?"):
-        said += " NOT NULL"
-    return said + (" UNIQUE" if is_key else "") + (f" DEFAULT {default}" if default else "")
+        text += " NOT NULL"
+    return text + (" UNIQUE" if is_key else "") + (f" DEFAULT {default}" if default else "")
 
 
 def _index(table: Table, index: TableIndex) -> str:
@@ -47,7 +47,7 @@ def _index(table: Table, index: TableIndex) -> str:
 def _spelt_out(table: Table, condition: Condition) -> str:
     column, test, value = condition
     if test == "in":
-        value = f"({', '.join(literal(one) for one in value)})"
+        value = f"({', '.join(literal(item) for item in value)})"
     elif value is not None:
         value = literal(value)
     return condition_of((column, test, value), table, ())

@@ -1,6 +1,6 @@
 """Translates errors of SQLite into the project's own.
 
-Knows which APSW error means what for a caller. A busy file is never called a damaged one.
+Says what each APSW error means for a caller. A busy file is never called a damaged one.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from reasoningbank.core.errors import (
 from reasoningbank.core.media import named_fault
 
 NAMED = (apsw.Error, UnicodeError, OSError)
-"""A flipped bit can leave text that is no UTF-8, and a caller can ask for text that cannot be UTF-8; both show only
-on the way between Python and SQLite. What lies beside the file is reached without SQLite."""
+"""Errors that are translated. A flipped bit can leave text that is no UTF-8, and a caller can ask for text that
+cannot be UTF-8; both show only on the way between Python and SQLite. What lies beside the file is reached without
+SQLite.
+"""
 
 
 def translate(  # noqa: C901, PLR0911 - one case for each kind of fault
@@ -69,7 +71,7 @@ def translate(  # noqa: C901, PLR0911 - one case for each kind of fault
 
 
 def remedy(location: str | Path) -> str:
-    """What helps where records are lost."""
+    """The remedy where records are lost, as a sentence."""
     return f"Put a backup in its place: 'reasoningbank recover BACKUP --bank {location}'."
 
 

@@ -21,7 +21,7 @@ if sys.platform != "win32":
 
 _SHARED_FIRST = 0x40000002
 _SHARED_BYTES = 510
-"""Where SQLite keeps its shared locks in every file."""
+"""The bytes where SQLite keeps its shared locks in every file."""
 _FLOCK = struct.Struct("hhqqi")
 
 _open_here: Counter[str] = Counter()
@@ -39,7 +39,7 @@ def note_closed(place: Path) -> None:
 
 
 def open_here() -> int:
-    """How many times this process has a bank open."""
+    """Number of times that this process has a bank open."""
     return _open_here.total()
 
 
@@ -73,6 +73,6 @@ def held_alone(place: Path) -> Iterator[None]:
 def _holder(descriptor: int) -> str:
     if not sys.platform.startswith("linux"):
         return "Another process"
-    asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, _SHARED_FIRST, _SHARED_BYTES, 0)
-    kind, _, _, _, process = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, asked)[: _FLOCK.size])
+    request = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, _SHARED_FIRST, _SHARED_BYTES, 0)
+    kind, _, _, _, process = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, request)[: _FLOCK.size])
     return f"Process {process}" if kind != fcntl.F_UNLCK and process > 0 else "Another process"

@@ -1,6 +1,6 @@
 """Opens a SQLite file as a bank of the right schema, or says why not.
 
-Knows how to tell a bank from a foreign, a newer or a cut file without touching it, and how to bring one up to date.
+Tells a bank from a foreign, a newer or a cut file without touching it, and brings one up to date.
 """
 
 from __future__ import annotations
@@ -26,18 +26,17 @@ from reasoningbank.store.sqlite.stamps import Stamp, renew_stamp, stamp_and_head
 
 _MAGIC = b"SQLite format 3\0"
 _SMALLEST_PAGE_BYTES = 512
-_WAL_WAIT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
     read_only: bool
     immutable: bool = False
-    """Nobody can write here, not even the shared-memory file that a WAL needs."""
+    """True if nobody can write here, not even the shared-memory file that a WAL needs."""
 
 
 def access_to(path: Path, *, create: bool, read_only: bool) -> Access:
-    """What may be done with a file. This process may have it open already, so it is looked into by SQLite's own means:
+    """Possible access to a file. This process may have it open already, so it is looked into by SQLite's own means:
     closing a descriptor of one's own would drop the locks by which other processes know that it is in use.
     """
     if "\0" in str(path):
@@ -122,7 +121,7 @@ def bring_up_to_date(connection: apsw.Connection, location: str, *, read_only: b
 
 
 def _migrate(connection: apsw.Connection, location: str) -> None:
-    """Every missing migration and the version number in one transaction: a kill leaves the bank as it was."""
+    """Apply every missing migration and the version number in one transaction: a kill leaves the bank as it was."""
     from reasoningbank.store.coding import content_hash
     from reasoningbank.store.records.tokens import token_hash
 
@@ -155,7 +154,7 @@ def _migrate(connection: apsw.Connection, location: str) -> None:
 
 
 def stamp_and_head_of(connection: apsw.Connection) -> tuple[Stamp | None, int]:
-    """As `stamp_and_head`; nothing for a bank of a program that knew no stamps, or one too damaged to say."""
+    """The same as `stamp_and_head`; nothing for a bank of a program that knew no stamps, or one too damaged to say."""
     if number_from(connection, "PRAGMA user_version") >= STAMPED_SINCE:
         with suppress(apsw.CorruptError):
             return stamp_and_head(connection)
@@ -164,7 +163,7 @@ def stamp_and_head_of(connection: apsw.Connection) -> tuple[Stamp | None, int]:
 
 def _enter_wal(connection: apsw.Connection) -> None:
     # Changing the journal mode does not wait for the busy timeout, so two first openers must take turns here.
-    deadline = time.monotonic() + _WAL_WAIT_S
+    deadline = time.monotonic() + 30.0
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")

@@ -17,7 +17,7 @@ from reasoningbank.store.sqlite.calls import open_raw
 from reasoningbank.store.sqlite.stamps import FRAME_HEADER_BYTES, LOG_HEADER_BYTES, NOTHING, Log, Stamp, stamp_in
 
 _LOOKS = 5
-"""Somebody who writes meanwhile may begin the log anew between two glances."""
+"""Number of looks at a pair: somebody who writes meanwhile may begin the log anew between two of them."""
 
 
 class _File:
@@ -46,7 +46,7 @@ def log_beside(place: Path) -> Path:
 
 
 def log_bytes(place: Path) -> int:
-    """How many bytes of a log lie beside a bank that could hold a change."""
+    """Bytes of the log beside a bank that could hold a change."""
     try:
         size = log_beside(place).stat().st_size
     except OSError:
@@ -55,7 +55,7 @@ def log_bytes(place: Path) -> int:
 
 
 def check_pair(place: Path) -> None:
-    """Raise where the log beside a bank belongs to another file, or to another state of this one."""
+    """Raise if the log beside a bank belongs to another file, or to another state of this one."""
     if not log_bytes(place):
         return
     for _ in range(_LOOKS):
@@ -80,7 +80,7 @@ def check_pair(place: Path) -> None:
 
 
 def _verdict(place: Path, descriptor: int) -> str | None:
-    """What does not fit; None where all does, or where nobody can tell."""
+    """The mismatch between a file and its log; None if they fit, or nobody can tell."""
     log = Log(lambda size, at: os.pread(descriptor, size, at))
     log.look()
     if not log.committed:
@@ -101,7 +101,7 @@ def _verdict(place: Path, descriptor: int) -> str | None:
 
 
 def check_head(place: Path, note: AcknowledgedNote | None, stamp: Stamp | None, head: int) -> None:
-    """Raise where a bank ends before what was acknowledged to be in it."""
+    """Raise if a bank ends before what was acknowledged to be in it."""
     if note is None or stamp is None or head >= note.head or stamp.own not in (note.stamp.own, note.stamp.previous):
         return
     raise BankReplaced(
@@ -112,7 +112,7 @@ def check_head(place: Path, note: AcknowledgedNote | None, stamp: Stamp | None, 
 
 
 def check_log_is_not_alone(place: Path) -> None:
-    """Raise where the file is gone or empty and its log is not: SQLite would throw the log away."""
+    """Raise if the file is gone or empty and its log is not: SQLite would throw the log away."""
     # Meanwhile somebody may make the bank, which has its first page before it has a log, or take it away with its log:
     # only a log that is there before and after is alone.
     if log_bytes(place) and not _file_bytes(place) and log_bytes(place):

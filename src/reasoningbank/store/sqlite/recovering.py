@@ -32,7 +32,6 @@ from reasoningbank.store.sqlite.verify_backup import damage_in
 
 _COMPANIONS = ("-wal", "-shm", "-journal")
 _BUSY_MS = 2_000
-_MOST_NAMED = 3
 
 
 def recover(
@@ -44,7 +43,9 @@ def recover(
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> Recovered:
-    """`kept_as` is what the name of a replaced bank ends with; `settings` are rewritten in what takes its place."""
+    """Put a backup in the place of a bank. `kept_as` is what the name of a replaced bank ends with; `settings` are
+    rewritten in what takes its place.
+    """
     with faults_named(str(place)):
         return _recover(place, backup, kept_as, settings, progress, dry_run=dry_run)
 
@@ -61,14 +62,16 @@ def _recover(
     _check_places(place, backup)
     here = file_location(str(place))
     make_private_folder(place.parent)
-    with passing_file(place) as staged:
-        after = _stage(backup, staged, settings, progress)
+    with passing_file(place) as staging:
+        after = _stage(backup, staging, settings, progress)
         before, trouble = _present(place, settle=not dry_run)
         if dry_run:
             return Recovered(bank=here, before=before, trouble=trouble, after=after, kept=None)
         with held_alone(place):
-            kept = _swap(place, staged, kept_as)
-    return Recovered(bank=here, before=before, trouble=trouble, after=after, kept=None if kept is None else str(kept))
+            old_bank = _swap(place, staging, kept_as)
+    return Recovered(
+        bank=here, before=before, trouble=trouble, after=after, kept=None if old_bank is None else str(old_bank)
+    )
 
 
 def _check_places(place: Path, backup: Path) -> None:
@@ -85,7 +88,7 @@ def _check_places(place: Path, backup: Path) -> None:
 
 
 def _stage(
-    backup: Path, staged: Path, settings: Mapping[str, Callable[[str], str]], progress: Progress | None
+    backup: Path, staging: Path, settings: Mapping[str, Callable[[str], str]], progress: Progress | None
 ) -> Contents:
     """A whole and checked bank under the passing name; whatever is wrong with the backup is said here."""
     if hasattr(os, "pread"):
@@ -96,30 +99,30 @@ def _stage(
         lines = [str(line) for (line,) in source.execute("PRAGMA integrity_check(5)")]
         if lines != ["ok"]:
             raise BankDamaged(f"The backup {backup} is damaged ({lines[0]}). Nothing was changed: use another one.")
-        fill(staged, source, progress)
-    with faults_named(str(staged)), closing(connect(staged.absolute().as_uri())) as copy:
-        bring_up_to_date(copy, str(staged), read_only=False)
-        found = list(damage_in(copy, str(staged)))
-        if found:
-            named = "; ".join(" ".join(filter(None, (d.kind, d.id, d.problem))) for d in found[:_MOST_NAMED])
+        fill(staging, source, progress)
+    with faults_named(str(staging)), closing(connect(staging.absolute().as_uri())) as copy:
+        bring_up_to_date(copy, str(staging), read_only=False)
+        damages = list(damage_in(copy, str(staging)))
+        if damages:
+            examples = "; ".join(" ".join(filter(None, (d.kind, d.id, d.problem))) for d in damages[:3])
             raise BankDamaged(
-                f"The backup {backup} is damaged in {len(found):,} places ({named}). Nothing was changed: use another "
-                "one, or `export` what can be read of it and `import` that."
+                f"The backup {backup} is damaged in {len(damages):,} places ({examples}). Nothing was changed: use "
+                "another one, or `export` what can be read of it and `import` that."
             )
         for name, rewritten in settings.items():
             for (value,) in copy.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchall():
                 copy.execute("UPDATE settings SET value = ? WHERE name = ?", (rewritten(str(value)), name))
         after = _contents(copy)
         copy.execute("PRAGMA journal_mode = DELETE")
-    sync_file(staged)
+    sync_file(staging)
     return after
 
 
 def _read_only(path: Path) -> apsw.Connection:
     # Without a log, and without anybody there who might write one, SQLite need not leave files of its own beside it.
     quiet = not log_bytes(path) and not Path(f"{path}-shm").exists()
-    fixed = "?immutable=1" if quiet or not os.access(path.parent, os.W_OK) else ""
-    connection = connect(f"{path.absolute().as_uri()}{fixed}", apsw.SQLITE_OPEN_READONLY)
+    suffix = "?immutable=1" if quiet or not os.access(path.parent, os.W_OK) else ""
+    connection = connect(f"{path.absolute().as_uri()}{suffix}", apsw.SQLITE_OPEN_READONLY)
     connection.set_busy_timeout(_BUSY_MS)
     return connection
 
@@ -137,7 +140,7 @@ def _contents(connection: apsw.Connection) -> Contents:
 
 
 def _present(place: Path, *, settle: bool) -> tuple[Contents | None, str]:
-    """What the bank holds, or why that cannot be told. With `settle` its log is copied into it."""
+    """Contents of the bank, or why they cannot be told. With `settle` its log is copied into it."""
     if not place.exists():
         return None, ""
     with held_alone(place):
@@ -163,38 +166,38 @@ def _present(place: Path, *, settle: bool) -> tuple[Contents | None, str]:
         return None, str(error)
 
 
-def _swap(place: Path, staged: Path, kept_as: str) -> Path | None:
-    """The lock is held. Names only change from here on."""
-    kept: Path | None = None
+def _swap(place: Path, staging: Path, kept_as: str) -> Path | None:
+    """Exchange the names of both banks, with the lock held. Names only change from here on."""
+    old_bank: Path | None = None
     if place.exists():
-        kept = _free_name(place, kept_as)
-        _also_named(place, kept)
+        old_bank = _free_name(place, kept_as)
+        _also_named(place, old_bank)
         if log_bytes(place):
-            _also_named(Path(f"{place}-wal"), Path(f"{kept}-wal"))
+            _also_named(Path(f"{place}-wal"), Path(f"{old_bank}-wal"))
         sync_folder(place.parent)
     elif log_bytes(place):
         # A log without its file: of no use to anybody here, and not ours to throw away.
         _also_named(Path(f"{place}-wal"), Path(f"{_free_name(place, kept_as)}-wal"))
-    staged.replace(place)
+    staging.replace(place)
     sync_folder(place.parent)
     for ending in _COMPANIONS:
         Path(f"{place}{ending}").unlink(missing_ok=True)
     note_beside(place).unlink(missing_ok=True)
     sync_folder(place.parent)
-    return kept
+    return old_bank
 
 
 def _free_name(place: Path, kept_as: str) -> Path:
-    wanted = place.with_name(f"{place.name}.{kept_as}")
+    path = place.with_name(f"{place.name}.{kept_as}")
     number = 2
-    while wanted.exists() or Path(f"{wanted}-wal").exists():
-        wanted = place.with_name(f"{place.name}.{kept_as}-{number}")
+    while path.exists() or Path(f"{path}-wal").exists():
+        path = place.with_name(f"{place.name}.{kept_as}-{number}")
         number += 1
-    return wanted
+    return path
 
 
 def _also_named(path: Path, name: Path) -> None:
-    """A second name, so that there is no moment without the first; where a disk has no such thing, a new one."""
+    """Give a file a second name, so that there is always one; where a disk has no such thing, a new name."""
     try:
         os.link(path, name)
     except OSError:

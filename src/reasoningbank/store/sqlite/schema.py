@@ -457,7 +457,7 @@ SCHEMA_VERSION = len(MIGRATIONS)
 
 
 def fresh_schema() -> list[str]:
-    """What makes the tables of an empty bank, from `store.tables`: the same that all migrations together do."""
+    """Statements that make the tables of an empty bank, from `store.tables`: what all migrations together do."""
     from reasoningbank.store.sqlite.ddl import create
     from reasoningbank.store.tables import TABLES
 

@@ -5,7 +5,7 @@ the log writes a stamp: a name of its own, by chance, and the name that the file
 disk then carries the name from before the run, or one that stands in the log; anything else is another file, or another
 log. A copy that is meant to be put somewhere else is given a fresh stamp, which no log knows.
 
-Knows the row, the page that holds it, and how both are found in a log without SQLite. Does not know when to look.
+Here are the row, the page that holds it, and how both are found in a log without SQLite; who looks decides when.
 """
 
 from __future__ import annotations
@@ -17,16 +17,21 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from reasoningbank.store.closed import WHY_CLOSED
+from reasoningbank.store.sqlite import statements
+
 MAGIC = b"RBNKMARK"
 NAME_BYTES = 16
 NOTHING = bytes(NAME_BYTES)
-"""What a file carried that had no stamp yet."""
+"""Name of a file that carries no stamp yet."""
 STAMP_BYTES = len(MAGIC) + 2 * NAME_BYTES
 
 _LOG_HEADER = struct.Struct(">4sIIIIIII")
 _FRAME_HEADER = struct.Struct(">IIIIII")
 LOG_HEADER_BYTES, FRAME_HEADER_BYTES = _LOG_HEADER.size, _FRAME_HEADER.size
 _LOG_MAGICS = {b"\x37\x7f\x06\x82": "<", b"\x37\x7f\x06\x83": ">"}
+_WHY_CLOSED, _PARAMETERS = statements.select(WHY_CLOSED, None)
+_END = f"SELECT (SELECT mark FROM stamp), (SELECT max(seq) FROM feed), ({_WHY_CLOSED})"
 _LEAF_OF_A_TABLE = 0x0D
 _CELL_HEADER_BYTES = 12
 """More than a row of one small number and one blob has before its blob."""
@@ -48,15 +53,34 @@ class Stamp(NamedTuple):
 
 
 def kept_stamp(connection: apsw.Connection) -> Stamp | None:
-    """As a connection sees it, the log included."""
+    """The stamp as a connection sees it, the log included."""
     row: Any = connection.execute("SELECT mark FROM stamp").fetchone()
     return None if row is None else Stamp.from_bytes(bytes(row[0]))
 
 
 def stamp_and_head(connection: apsw.Connection) -> tuple[Stamp | None, int]:
-    """What a transaction sees: the stamp, and the newest number of the feed."""
+    """The stamp and the newest number of the feed, as a transaction sees them."""
     row: Any = connection.execute("SELECT (SELECT mark FROM stamp), max(seq) FROM feed").fetchone()
     return Stamp.from_bytes(row[0] or b""), row[1] or 0
+
+
+def end_of_transaction(cursor: apsw.Cursor) -> tuple[Stamp | None, int, str | None]:
+    """The stamp, the newest number of the feed, and why the bank takes no writes (None if it does), before a commit.
+
+    Read to the end: an error that is raised afterwards keeps the cursor, and with a row to come that keeps the file
+    open when its connection is closed.
+    """
+    row: Any
+    (row,) = cursor.execute(_END, _PARAMETERS).fetchall()
+    return Stamp.from_bytes(row[0] or b""), row[1] or 0, row[2]
+
+
+def reason_of_closing(cursor: apsw.Cursor) -> str | None:
+    """The reason why the bank takes no writes; None if it does. For a bank that keeps no note of what it
+    acknowledged; read to the end, too.
+    """
+    rows: list[Any] = cursor.execute(_WHY_CLOSED, _PARAMETERS).fetchall()
+    return str(rows[0][0]) if rows else None
 
 
 def renew_stamp(connection: apsw.Connection, *, fresh: bool = False) -> Stamp:
@@ -68,7 +92,7 @@ def renew_stamp(connection: apsw.Connection, *, fresh: bool = False) -> Stamp:
 
 
 def place_in(page: bytes) -> int | None:
-    """Where in a page the stamp begins; None for every page but that of the stamp."""
+    """Place in a page where the stamp begins; None for every page but that of the stamp."""
     if len(page) < 512 or page[0] != _LEAF_OF_A_TABLE or page[3:5] != b"\0\1":
         return None
     cell = int.from_bytes(page[8:10], "big")
@@ -88,19 +112,19 @@ class Log:
         self._read = read
         header = read(LOG_HEADER_BYTES, 0)
         self.is_one = len(header) == LOG_HEADER_BYTES and header[:4] in _LOG_MAGICS
-        """SQLite takes whatever does not begin like a log for an empty one."""
+        """True if it begins like a log: SQLite takes whatever does not for an empty one."""
         self.header = header
         self.page_bytes = 0
         self.salts = b""
         self.frames = 0
-        """Looked at so far."""
+        """Number of frames looked at so far."""
         self.committed = 0
-        """The last of them that ends a transaction."""
+        """The last frame that ends a transaction."""
         self.first_commit = 0
         self.page: int | None = None
-        """The number of the page that holds the stamp."""
+        """Number of the page that holds the stamp."""
         self.stamps: list[tuple[int, Stamp]] = []
-        """With the number of the frame of each, in order."""
+        """Stamps with the number of the frame of each, in order."""
         if self.is_one:
             self.page_bytes = _LOG_HEADER.unpack(header)[2] or 65_536
             self.salts = header[16:24]
@@ -113,7 +137,7 @@ class Log:
         return LOG_HEADER_BYTES + (number - 1) * self.frame_bytes
 
     def look(self, upto: int | None = None) -> None:
-        """Go on to the frame `upto`, or to the end."""
+        """Read the log on to the frame `upto`, or to the end."""
         while self.is_one and (upto is None or self.frames < upto):
             at = self.frame_at(self.frames + 1)
             head = self._read(FRAME_HEADER_BYTES, at)
@@ -137,15 +161,15 @@ class Log:
 
     @property
     def first(self) -> Stamp | None:
-        """That of the first transaction; a later one where another program, or an older one of ours, began the run."""
+        """Stamp of the first transaction; a later one if another program, or an older one of ours, began the run."""
         return self.stamps[0][1] if self.stamps and self.stamps[0][0] <= self.committed else None
 
     def names(self, after: int = 0) -> set[bytes]:
-        """What the file may carry once frames behind `after` are copied into it, in part or all of them."""
+        """Names that the file may carry once frames behind `after` are copied into it, in part or all of them."""
         return {stamp.own for frame, stamp in self.stamps if after < frame <= self.committed}
 
     def begins_whole(self) -> bool:
-        """Whether the first transaction matches its checksums, as a torn one does not."""
+        """True if the first transaction matches its checksums, as a torn one does not."""
         order = _LOG_MAGICS[self.header[:4]]
         sums = _checksum(order, self.header[:24], (0, 0))
         if sums != struct.unpack(">II", self.header[24:32]):
@@ -162,9 +186,9 @@ class Log:
 
 
 def _checksum(order: str, data: bytes, start: tuple[int, int]) -> tuple[int, int]:
-    one, two = start
+    s0, s1 = start
     words = struct.unpack(f"{order}{len(data) // 4}I", data)
     for first, second in zip(words[::2], words[1::2], strict=True):
-        one = one + first + two & 0xFFFFFFFF
-        two = two + second + one & 0xFFFFFFFF
-    return one, two
+        s0 = s0 + first + s1 & 0xFFFFFFFF
+        s1 = s1 + second + s0 & 0xFFFFFFFF
+    return s0, s1

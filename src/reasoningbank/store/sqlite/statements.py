@@ -18,10 +18,11 @@ Shape = tuple[str, str, Any]
 _LIST = "(SELECT value FROM json_each(?))"
 _BOUND = object()
 _WIDE = frozenset({"memories", "trajectories"})
-"""Of these the ids alone come from an index, which has them in order or has to be sorted; then the rows of one page."""
+"""Tables of wide rows: the ids alone come from an index, which has them in order or has to be sorted; then the rows
+of one page.
+"""
 _GREATEST = "\U0010ffff"
 _TEXTS: dict[tuple[Any, ...], str] = {}
-_MOST_TEXTS = 1_024
 _INSERTS: dict[tuple[Table, IfTaken], Insert] = {}
 
 
@@ -40,25 +41,25 @@ def select(selection: Selection, tenant: str | None) -> Statement:
     if limit is not None:
         values.append(limit)
     scope = (tenant is not None, after is not None, limit is not None)
-    asked = (table, columns, shapes, joins, order, descending, (latest, latest_by), (without, by_index), scope)
-    text = _TEXTS.get(asked)
+    key = (table, columns, shapes, joins, order, descending, (latest, latest_by), (without, by_index), scope)
+    text = _TEXTS.get(key)
     if text is None:
-        if len(_TEXTS) >= _MOST_TEXTS:
+        if len(_TEXTS) >= 1_024:
             _TEXTS.clear()
-        text = _TEXTS[asked] = _select(*asked)
+        text = _TEXTS[key] = _select(*key)
     return text, values
 
 
 def select_each(selections: Sequence[Selection], tenant: str | None) -> Statement:
     """One statement for several: each row begins with the place of the selection that it answers."""
-    made = [select(selection, tenant) for selection in selections]
-    sql = " UNION ALL ".join(f"SELECT {place}, * FROM ({sql})" for place, (sql, _) in enumerate(made))
-    return sql, [value for _, values in made for value in values]
+    statements = [select(selection, tenant) for selection in selections]
+    sql = " UNION ALL ".join(f"SELECT {place}, * FROM ({sql})" for place, (sql, _) in enumerate(statements))
+    return sql, [value for _, values in statements for value in values]
 
 
 def _select(  # noqa: PLR0913, PLR0917 - all that the text depends on
     table: Table,
-    asked: tuple[str, ...],
+    names: tuple[str, ...],
     shapes: tuple[Shape, ...],
     joins: tuple[Join, ...],
     ordered_by: tuple[str, ...],
@@ -67,17 +68,17 @@ def _select(  # noqa: PLR0913, PLR0917 - all that the text depends on
     hints: tuple[Join | None, str],
     scope: tuple[bool, bool, bool],
 ) -> str:
-    (latest, latest_by), (without, index), (scoped, goes_on, limited) = each, hints, scope
-    if latest and asked == (shapes[0][0], "count") and len(shapes) == 1 and not joins:
-        return _count_of_each(table, shapes[0][0], latest, scoped=scoped)
-    plain = [_column(column, table, joins) for column in asked if not _aggregate(column, table, joins)]
-    columns = [_aggregate(column, table, joins) or _column(column, table, joins) for column in asked]
+    (latest, latest_by), (without, index), (is_scoped, goes_on, is_limited) = each, hints, scope
+    if latest and names == (shapes[0][0], "count") and len(shapes) == 1 and not joins:
+        return _count_of_each(table, shapes[0][0], latest, is_scoped=is_scoped)
+    plain = [_column(column, table, joins) for column in names if not _aggregate(column, table, joins)]
+    columns = [_aggregate(column, table, joins) or _column(column, table, joins) for column in names]
     source, conditions = table.name, [condition_of(shape, table, joins) for shape in shapes[1 if latest else 0 :]]
     if latest:
-        source, conditions = _latest(table, shapes[0][0], conditions, (latest, latest_by), scoped=scoped), []
+        source, conditions = _latest(table, shapes[0][0], conditions, (latest, latest_by), is_scoped=is_scoped), []
     if index:
         source += f" INDEXED BY {index}"
-    if scoped and table.has_tenant and not latest:
+    if is_scoped and table.has_tenant and not latest:
         # The plus keeps SQLite from walking all rows of the tenant, which it takes for the shorter way.
         looked_up = _looked_up(table)
         plus = "+" if any(column in looked_up and test in ("in", "starts") for column, test, _ in shapes) else ""
@@ -85,25 +86,25 @@ def _select(  # noqa: PLR0913, PLR0917 - all that the text depends on
     for join in joins:
         same = " AND ".join(f"{join.table.name}.{theirs} = {_column(ours, table, joins)}" for ours, theirs in join.on)
         source += f" CROSS JOIN {join.table.name} ON {same}"
-        if scoped and join.table.has_tenant:
+        if is_scoped and join.table.has_tenant:
             conditions.append(f"+{join.table.name}.tenant = ?")
     conditions += _none_in(without, table)
     order = [_column(column, table, joins) for column in ordered_by]
     if goes_on:
         conditions.append(f"({', '.join(order)}) {'<' if descending else '>'} ({', '.join('?' * len(order))})")
     way = " DESC" if descending else ""
-    ordered = f" ORDER BY {', '.join(f'{column}{way}' for column in order)}" if order else ""
-    chosen = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    order_by = f" ORDER BY {', '.join(f'{column}{way}' for column in order)}" if order else ""
+    clauses = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     if plain and len(plain) < len(columns):
-        chosen += f" GROUP BY {', '.join(plain)}"
-    chosen += ordered + (" LIMIT ?" if limited else "")
-    if limited and "hash" in asked and table.name in _WIDE and all(shape[0] != "namespace" for shape in shapes):
-        chosen = f" WHERE id IN (SELECT id FROM {table.name}{chosen}){ordered}"
-    return f"SELECT {', '.join(columns)} FROM {source}{chosen}"
+        clauses += f" GROUP BY {', '.join(plain)}"
+    clauses += order_by + (" LIMIT ?" if is_limited else "")
+    if is_limited and "hash" in names and table.name in _WIDE and all(shape[0] != "namespace" for shape in shapes):
+        clauses = f" WHERE id IN (SELECT id FROM {table.name}{clauses}){order_by}"
+    return f"SELECT {', '.join(columns)} FROM {source}{clauses}"
 
 
 def _looked_up(table: Table) -> set[str]:
-    """The columns by which rows are found without their tenant."""
+    """Columns by which rows are found without their tenant."""
     whole = [index.columns for index in table.indexes if not index.where]
     return {columns[0] for columns in (table.key, table.unique, *whole) if columns} - {"tenant"}
 
@@ -116,13 +117,13 @@ def _none_in(without: Join | None, table: Table) -> list[str]:
     return [f"NOT EXISTS (SELECT 1 FROM {other} WHERE {same})"]
 
 
-def _latest(table: Table, column: str, narrowed: Sequence[str], each: tuple[int, str], *, scoped: bool) -> str:
-    """Of each value that is asked for, the rows with the greatest last key, or the greatest of another column."""
+def _latest(table: Table, column: str, conditions: Sequence[str], each: tuple[int, str], *, is_scoped: bool) -> str:
+    """The rows with the greatest last key, or the greatest of another column, for each value that is asked for."""
     latest, by = each
     name, number = table.name, table.number if by else table.key[-1]
     order = f"m.{by} DESC, m.{number} DESC" if by else f"m.{number} DESC"
-    own = "m.tenant = ? AND " if scoped and table.has_tenant else ""
-    fits = "".join(f" AND {condition}" for condition in narrowed)
+    own = "m.tenant = ? AND " if is_scoped and table.has_tenant else ""
+    fits = "".join(f" AND {condition}" for condition in conditions)
     among = f"SELECT m.{number} FROM {name} m WHERE {own}m.{column} = asked{fits} ORDER BY {order} LIMIT {latest}"
     return (
         f"(SELECT value AS asked FROM json_each(?)) CROSS JOIN {name} "
@@ -130,12 +131,12 @@ def _latest(table: Table, column: str, narrowed: Sequence[str], each: tuple[int,
     )
 
 
-def _count_of_each(table: Table, column: str, most: int, *, scoped: bool) -> str:
-    """How many rows each value has that is asked for, counted up to a bound and in the index alone; 0 is told too."""
-    own = "tenant = ? AND " if scoped and table.has_tenant else ""
+def _count_of_each(table: Table, column: str, most: int, *, is_scoped: bool) -> str:
+    """Number of rows for each value that is asked for, counted up to a bound and in the index alone; 0 is told too."""
+    own = "tenant = ? AND " if is_scoped and table.has_tenant else ""
     rows = f"SELECT 1 FROM {table.name} WHERE {own}{column} = asked LIMIT {most}"
-    named = "WITH named (asked) AS (SELECT value FROM json_each(?))"
-    return f"{named} SELECT asked, (SELECT count(*) FROM ({rows})) FROM named"
+    prefix = "WITH named (asked) AS (SELECT value FROM json_each(?))"
+    return f"{prefix} SELECT asked, (SELECT count(*) FROM ({rows})) FROM named"
 
 
 def _column(column: str, table: Table, joins: tuple[Join, ...]) -> str:
@@ -143,7 +144,7 @@ def _column(column: str, table: Table, joins: tuple[Join, ...]) -> str:
 
 
 def _aggregate(column: str, table: Table, joins: tuple[Join, ...]) -> str:
-    """What several rows amount to; nothing for a column of each."""
+    """SQL of a column that several rows amount to; empty for a column of each row."""
     if column == "count":
         return "count(*)"
     how, colon, what = column.partition(":")
@@ -151,8 +152,10 @@ def _aggregate(column: str, table: Table, joins: tuple[Join, ...]) -> str:
 
 
 def _shape(condition: Condition, values: list[Any]) -> Shape:
-    """What is fixed of a condition; what is not goes to the values. Spelt out are truths and words of ours, because
-    only then does SQLite see that an index of some rows covers the question.
+    """The fixed part of a condition; what varies goes to `values`.
+
+    Spelt out are truths and words of ours, because only then does SQLite see that an index of some rows covers the
+    question.
     """
     column, test, value = condition
     if value.__class__ is str and test == "is":
@@ -161,8 +164,8 @@ def _shape(condition: Condition, values: list[Any]) -> Shape:
     if value is None or isinstance(value, (bool, StrEnum)):
         return column, test, None if value is None else literal(value)
     if test in ("in", "not in"):
-        if value and all(isinstance(one, StrEnum) for one in value):
-            return column, test, f"({', '.join(literal(one) for one in sorted(value))})"
+        if value and all(isinstance(item, StrEnum) for item in value):
+            return column, test, f"({', '.join(literal(item) for item in sorted(value))})"
         values.append(json.dumps(list(value)))
     elif test == "starts":
         values += (value, f"{value}{_GREATEST}")
@@ -214,22 +217,22 @@ def delete(table: Table, conditions: Sequence[Condition], tenant: str | None) ->
 
 
 @lru_cache(maxsize=512)
-def _change(table: Table, columns: tuple[str, ...], shapes: tuple[Shape, ...], scoped: bool) -> str:
-    """An update of these columns; without any, a deletion."""
+def _change(table: Table, columns: tuple[str, ...], shapes: tuple[Shape, ...], is_scoped: bool) -> str:
+    """Text of an update of these columns; without any, of a deletion."""
     parts = [condition_of(shape, table, ()) for shape in shapes]
-    if scoped and table.has_tenant:
+    if is_scoped and table.has_tenant:
         parts.append("tenant = ?")
-    chosen = f" WHERE {' AND '.join(parts)}" if parts else ""
+    where = f" WHERE {' AND '.join(parts)}" if parts else ""
     if not columns:
-        return f"DELETE FROM {table.name}{chosen}"
-    return f"UPDATE {table.name} SET {', '.join(f'{column} = ?' for column in columns)}{chosen}"
+        return f"DELETE FROM {table.name}{where}"
+    return f"UPDATE {table.name} SET {', '.join(f'{column} = ?' for column in columns)}{where}"
 
 
 def insert(table: Table, if_taken: IfTaken) -> Insert:
-    found = _INSERTS.get((table, if_taken))
-    if found is None:
-        found = _INSERTS[table, if_taken] = _insert(table, if_taken)
-    return found
+    statement = _INSERTS.get((table, if_taken))
+    if statement is None:
+        statement = _INSERTS[table, if_taken] = _insert(table, if_taken)
+    return statement
 
 
 def _insert(table: Table, if_taken: IfTaken) -> Insert:
@@ -238,6 +241,6 @@ def _insert(table: Table, if_taken: IfTaken) -> Insert:
     if if_taken is IfTaken.KEEP:
         tail = f" ON CONFLICT ({key}) DO NOTHING"
     elif if_taken is IfTaken.REPLACE:
-        changed = ", ".join(f"{column} = excluded.{column}" for column in columns if column not in table.key)
-        tail = f" ON CONFLICT ({key}) DO UPDATE SET {changed}"
+        updates = ", ".join(f"{column} = excluded.{column}" for column in columns if column not in table.key)
+        tail = f" ON CONFLICT ({key}) DO UPDATE SET {updates}"
     return Insert(f"INSERT INTO {table.name} ({', '.join(columns)})", len(columns), tail)

@@ -1,7 +1,7 @@
 """A bank in one SQLite file, shared by any number of threads and processes.
 
-Knows transactions and what is durable. It does not know how connections are kept (`sqlite.connections`), who commits
-for whom (`store.group_commit`), what a statement says (`sqlite.statements`) or what a record means (`store.records`).
+Here stand transactions and what is durable. Connections are kept by `sqlite.connections`, `store.group_commit` says who
+commits for whom, statements come from `sqlite.statements`, and what a record means stands in `store.records`.
 
 Invariants:
 - every write runs in `BEGIN IMMEDIATE`: a deferred transaction that reads first fails under contention;
@@ -35,8 +35,8 @@ from reasoningbank.store.sqlite.durable import sync_file
 from reasoningbank.store.sqlite.error_mapping import NAMED, faults_named, remedy, translate
 from reasoningbank.store.sqlite.opening import files_of, number_from
 from reasoningbank.store.sqlite.schema import SCHEMA_VERSION
+from reasoningbank.store.sqlite.stamps import reason_of_closing
 from reasoningbank.store.sqlite.transaction import SqliteTransaction
-from reasoningbank.store.sqlite.transaction_end import reason_of_closing
 from reasoningbank.store.sqlite.turn import PATIENCE_S
 from reasoningbank.store.tables import Table
 from reasoningbank.store.turns import FileTurns, ThreadTurns
@@ -129,7 +129,7 @@ class SqliteEngine:
 
     def scan_each(self, selections: Sequence[Selection]) -> list[list[Row]]:
         with self._borrow() as connection:
-            return [list(connection.execute(*statements.select(one, None))) for one in selections]
+            return [list(connection.execute(*statements.select(selection, None))) for selection in selections]
 
     def listen(self, wake: Callable[[], object]) -> AbstractContextManager[None]:
         del wake
@@ -232,7 +232,7 @@ class SqliteEngine:
             connection.execute("ROLLBACK")
 
     def _settle_failed(self, units: Sequence[Unit[Any]], error: Exception, at_once: bool) -> bool:
-        """Whether nothing is left to try: a medium that failed once is not asked again behind the caller's back."""
+        """True if nothing is left to try: a medium that failed once is not asked again behind the caller's back."""
         check_not_torn()
         of_the_medium = isinstance(error, (apsw.Error, OSError, BankReplaced)) and not isinstance(
             error, apsw.ConstraintError

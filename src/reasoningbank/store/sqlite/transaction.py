@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reasoningbank.store.engine import Row
 
 _NAMED_AT_ONCE = (apsw.ConstraintError, UnicodeEncodeError)
-"""Named where they arise, so that a unit may catch them and go on."""
+"""Errors that are translated where they arise, so that a unit may catch them and go on."""
 
 
 class SqliteTransaction:
@@ -45,17 +45,17 @@ class SqliteTransaction:
     def scan_each(self, selections: Sequence[Selection]) -> list[list[Row]]:
         if len({len(selection.columns) for selection in selections}) > 1:
             return [list(self.scan(selection)) for selection in selections]
-        found: list[list[Row]] = [[] for _ in selections]
+        pages: list[list[Row]] = [[] for _ in selections]
         for place, *row in self._connection.execute(*statements.select_each(selections, self.tenant)):
-            found[place].append(row)
-        return found
+            pages[place].append(row)
+        return pages
 
     def put(self, table: Table, rows: Sequence[Row], if_taken: IfTaken = IfTaken.REFUSE) -> None:
         pending = self._pending
         if table.by_number_of:
             # Mostly those of one row.
             for row_id in {row_id for _, row_id in rows}:
-                pending.mark(row_id, [mark for mark, marked in rows if marked == row_id])
+                pending.mark(row_id, [mark for mark, owner_id in rows if owner_id == row_id])
             return
         insert = statements.insert(table, if_taken)
         try:
@@ -65,8 +65,8 @@ class SqliteTransaction:
             raise translate(error, self._location) from error
 
     def update(self, table: Table, where: Sequence[Condition], columns: Sequence[str], values: Row) -> int:
-        sql, wanted = statements.update(table, columns, where, self.tenant)
-        return self._change(sql, [*values, *wanted])
+        sql, parameters = statements.update(table, columns, where, self.tenant)
+        return self._change(sql, [*values, *parameters])
 
     def delete(self, table: Table, where: Sequence[Condition]) -> int:
         return self._change(*statements.delete(table, where, self.tenant))
@@ -81,7 +81,7 @@ class SqliteTransaction:
         return connection.changes()
 
     def take_over(self) -> None:
-        """A log waits for this transaction as everybody does."""
+        """Nothing to do: a log waits for this transaction as everybody does."""
         self.has_taken_over = True
 
     def leave_no_trace(self) -> None:

@@ -6,9 +6,9 @@ bank, locked one after the other. Whoever holds the first is next and waits for 
 takes longer than all else that surrounds a small commit, so the file also says when somebody last had to wait: while
 nobody does, nobody queues.
 
-Knows who may go first, never who may write: SQLite decides that, and its lock holds without this one. So a turn may be
-done without, and is: where the file cannot be made, where the system has no such locks, and after a few seconds behind
-a process that was stopped. The kernel takes a turn back from whoever dies.
+A turn says who may go first, never who may write: SQLite decides that, and its lock holds without this one. So a turn
+may be done without, and is: where the file cannot be made, where the system has no such locks, and after a few seconds
+behind a process that was stopped. The kernel takes a turn back from whoever dies.
 
 Within one process, its own lock decides who asks (`GroupCommit.turn`): two threads never use a turn at once.
 """
@@ -40,9 +40,9 @@ if sys.platform == "linux":
     _BOTH_FREE = struct.pack("hhqqi", fcntl.F_UNLCK, os.SEEK_SET, 0, 2, 0)
 
 PATIENCE_S = 5.0
-"""So long a writer waits in the queue before it goes around it."""
+"""Longest wait of a writer in the queue before it goes around it."""
 QUEUE_FOR_S = 2.0
-"""So long after somebody had to wait, everybody queues."""
+"""Time after somebody had to wait during which everybody queues."""
 _MOMENT = struct.Struct("<d")
 
 
@@ -53,19 +53,19 @@ class WriteTurn:
         self._path = path if sys.platform == "linux" else None
         self._queue: _Queue | None = None
         self._seen_free: tuple[int, int, int] | None = None
-        """The file as it was when it said so last; who has to wait writes into it."""
+        """The file as it was when it last said that nobody waits; who has to wait writes into it."""
         renew_in_child(self.leave_to_parent)
 
     def is_free(self) -> bool:
-        """Whether nobody had to wait lately, so that SQLite may be asked straight away. If it is busy then, say so with
-        `note_waiting`.
+        """True if nobody had to wait lately, so that SQLite may be asked straight away. If it is busy then, say so
+        with `note_waiting`.
         """
-        seen = None
+        file_state = None
         if self._queue is None and self._path is not None:
             with suppress(OSError):
                 stat = os.lstat(self._path)
-                seen = stat.st_ino, stat.st_size, stat.st_mtime_ns
-            if seen is not None and seen == self._seen_free:
+                file_state = stat.st_ino, stat.st_size, stat.st_mtime_ns
+            if file_state is not None and file_state == self._seen_free:
                 return True
         queue = self._queue or self._open()
         if queue is None or not queue.is_free():
@@ -73,7 +73,7 @@ class WriteTurn:
         if queue.is_idle:
             # Not kept open for a time that may not come.
             self.close()
-            self._seen_free = seen
+            self._seen_free = file_state
         return True
 
     def note_waiting(self) -> None:
@@ -137,14 +137,14 @@ class _Queue:
         self._is_closed = False
         self._has_locks = True
         self._mutex = threading.Lock()
-        """Held to look at or change the three below."""
+        """Lock that is held to look at or change the three below."""
         self._usher: threading.Thread | None = None
         self._is_waiting = False
-        """The usher is in the queue, or called to go there."""
+        """True if the usher is in the queue, or called to go there."""
         self._is_wanted = False
-        """Somebody waits for the usher's answer."""
+        """True if somebody waits for the usher's answer."""
         self._call: Any = None
-        """From the first wait on, as is the next one: most queues see none."""
+        """Semaphore that calls the usher, made at the first wait, as is the next one: most queues see none."""
         self._answer: Any = None
 
     @property
@@ -155,12 +155,12 @@ class _Queue:
 
     def is_free(self) -> bool:
         try:
-            noted = os.pread(self.file.fileno(), _MOMENT.size, 0)
+            raw = os.pread(self.file.fileno(), _MOMENT.size, 0)
         except (OSError, ValueError):
             self._has_locks = False
             return False
         # By the clock that all processes share since the machine was started; from before that, it may lie ahead.
-        return len(noted) < _MOMENT.size or not 0.0 <= time.monotonic() - _MOMENT.unpack(noted)[0] < QUEUE_FOR_S
+        return len(raw) < _MOMENT.size or not 0.0 <= time.monotonic() - _MOMENT.unpack(raw)[0] < QUEUE_FOR_S
 
     def note_waiting(self) -> None:
         # On a full disk, whoever waits is still served by SQLite.

@@ -43,7 +43,7 @@ def _scan(connection: apsw.Connection, location: str, selection: Selection) -> A
 
 
 def _scan_as_bytes(connection: apsw.Connection, selection: Selection, sql: str, values: Any) -> list[list[Any]]:
-    """The same rows where a text of one is none any more, so that the row itself can be named."""
+    """Scan the same rows where a text of one is none any more, so that the row itself can be named."""
     names = [f"c{number}" for number in range(len(selection.columns))]
     is_text = [selection.table.columns.get(column, "").startswith("TEXT") for column in selection.columns]
     read = [f"CAST({name} AS BLOB)" if text else name for name, text in zip(names, is_text, strict=True)]
@@ -58,7 +58,7 @@ def _scan_as_bytes(connection: apsw.Connection, selection: Selection, sql: str, 
 
 
 def _missing_changes(connection: apsw.Connection) -> Iterator[Damage]:
-    """Where the numbers of the feed are not dense, as they are when they are given inside of the one that writes."""
+    """Damage for each number that lacks in the feed: they are dense, as the writing transaction gives them."""
     sql = "SELECT seq FROM feed f WHERE seq > 1 AND NOT EXISTS (SELECT 1 FROM feed WHERE seq = f.seq - 1)"
     try:
         for (number,) in connection.execute(sql):
@@ -83,8 +83,8 @@ def _damaged_rows(connection: apsw.Connection, coding: RecordTable[Any], name: s
             unreadable: Any = connection.execute(
                 f"SELECT num, CAST(id AS BLOB) FROM {name} WHERE num > ? ORDER BY num LIMIT 1", (last,)
             ).fetchone()
-            last, named = unreadable[0], bytes(unreadable[1]).decode("utf-8", "replace")
-            yield Damage(kind=coding.noun, id=named, problem=f"unreadable row in {name}: {error}")
+            last, record_id = unreadable[0], bytes(unreadable[1]).decode("utf-8", "replace")
+            yield Damage(kind=coding.noun, id=record_id, problem=f"unreadable row in {name}: {error}")
         except apsw.Error as error:
             # A page is damaged; the file check above has named it.
             yield Damage(kind=coding.noun, id="", problem=f"unreadable row in {name}: {error}")
