@@ -20,7 +20,7 @@ FEW = 16
 
 
 def has_solutions(index: Index, tenant: str, follower: Follower) -> bool:
-    """Whether a tenant has any, wherever they lie."""
+    """True if a tenant has any solution, wherever it lies."""
     where = Filter(tenant=tenant, tags=(SOLVED,))
     return find_candidates(index, Probe(vector=None, text="", where=where, depth=0), follower).considered > 0
 
@@ -35,7 +35,7 @@ def solutions_only(probe: Probe) -> Probe:
 
 def with_way(hits: Sequence[Recalled], ways: Sequence[Recalled], query: Query) -> list[Recalled]:
     """The hits with the nearest way among them, in the order of their scores and within the limit."""
-    spent = sum(hit.tokens for hit in hits)
-    fits = [way for way in ways[:1] if query.max_tokens is None or spent + way.tokens <= query.max_tokens]
-    kept = [*hits[: query.limit - len(fits)], *fits]
-    return sorted(kept, key=lambda hit: -hit.parts.score) if fits else list(hits)
+    tokens = sum(hit.tokens for hit in hits)
+    fits = [way for way in ways[:1] if query.max_tokens is None or tokens + way.tokens <= query.max_tokens]
+    selection = [*hits[: query.limit - len(fits)], *fits]
+    return sorted(selection, key=lambda hit: -hit.parts.score) if fits else list(hits)

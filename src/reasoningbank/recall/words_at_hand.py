@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_LOOKED_AT = 2_000
 """Memories that are read for a search: as many as take some tenths of a second."""
 MOST_EMBEDDED = 24
-"""Of these, memories whose vectors are made for a search."""
+"""Memories of these whose vectors are made for a search."""
 _SHARED = (Scope.TEAM, Scope.ORG)
 
 
@@ -73,8 +73,8 @@ class VectorsAtHand(_NothingKept):
         lacking = [i for i in ids if i not in self._made][: MOST_EMBEDDED - len(self._made)]
         memories = self._words.memories(lacking)
         if memories and not self._embedder().costly:
-            made = self._embedder().embed([text_to_embed(memory) for memory in memories])
-            self._made |= {memory.id: vector for memory, vector in zip(memories, made, strict=True) if vector.any()}
+            vectors = self._embedder().embed([text_to_embed(memory) for memory in memories])
+            self._made |= {memory.id: vector for memory, vector in zip(memories, vectors, strict=True) if vector.any()}
         return {i: self._made[i] for i in ids if i in self._made}
 
 
@@ -90,22 +90,22 @@ class WordsAtHand(_NothingKept):
         """Nothing is kept."""
 
     def frequencies(self, tenant: str, terms: Sequence[int]) -> Frequencies:
-        held = self._read(tenant, None)
-        holding = [int(held.counts([term]).sum()) for term in terms]
+        postings = self._read(tenant, None)
+        holding = [int(postings.counts([term]).sum()) for term in terms]
         mean = float(self._lengths.mean()) if len(self._lengths) else 0.0
         return Frequencies(rows=len(self._memories), mean_length=mean, holding=holding)
 
-    def search(self, asked: Sequence[Mapping[int, float]], where: Filter, k: int) -> list[list[str]]:
-        held = self._read(where.tenant, where.namespace)
+    def search(self, queries: Sequence[Mapping[int, float]], where: Filter, k: int) -> list[list[str]]:
+        postings = self._read(where.tenant, where.namespace)
         ids = list(self._memories)
-        allowed = np.array([is_allowed(memory, where) for memory in self._memories.values()], np.bool_)
+        mask = np.array([is_allowed(memory, where) for memory in self._memories.values()], np.bool_)
         mean = float(self._lengths.mean()) if len(self._lengths) else 0.0
-        found: list[list[str]] = []
-        for terms in asked:
-            scores = held.scores(terms, mean) * allowed
+        hits: list[list[str]] = []
+        for terms in queries:
+            scores = postings.scores(terms, mean) * mask
             best = np.argsort(-scores, kind="stable")[:k]
-            found.append([ids[row] for row in best.tolist() if scores[row] > 0])
-        return found
+            hits.append([ids[row] for row in best.tolist() if scores[row] > 0])
+        return hits
 
     def memories(self, ids: Sequence[str]) -> list[Memory]:
         return [self._memories[i] for i in ids if i in self._memories]
