@@ -39,8 +39,8 @@ def key_blocks(text: str) -> Iterator[Span]:
         stop = ends[at].end() if whole else _cut_off(text, begin.end(), limit)
         if len(_NO_BASE64.sub("", text[begin.end() : ends[at].start() if whole else stop])) >= FEWEST_KEY_CHARS:
             yield Span(begin.start(), stop, _block_kind(begin["kind"], pgp=begin["pgp"] is not None))
-    for found in _PUTTY.finditer(text):
-        yield Span(found.start(), found.end(), "putty-private-key")
+    for match in _PUTTY.finditer(text):
+        yield Span(match.start(), match.end(), "putty-private-key")
 
 
 _MANIFEST = re.compile(r"^[ \t-]{0,40}kind:[ \t]{0,4}[\"']?Secret\b", re.MULTILINE)
@@ -58,7 +58,7 @@ BEFORE_DATA_CHARS = 2_000
 
 def secret_manifests(text: str) -> Iterator[Span]:
     """Every value under `data:` of a Kubernetes Secret: base64 hides what it is, the manifest says that it is one."""
-    kinds = [found.start() for found in _MANIFEST.finditer(text)]
+    kinds = [match.start() for match in _MANIFEST.finditer(text)]
     for block in _DATA.finditer(text) if kinds else ():
         near = bisect_left(kinds, block.start() - BEFORE_DATA_CHARS)
         if near < len(kinds) and kinds[near] <= block.end() + BEFORE_DATA_CHARS:

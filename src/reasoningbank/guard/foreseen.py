@@ -29,8 +29,8 @@ class _Foreseen(Scrubber):
         self._seen: dict[str, Scrubbed] = {text: scrubber.scrub(text) for text in texts}
 
     def scrub(self, text: str) -> Scrubbed:
-        seen = self._seen.get(text) if len(text) >= LONG_CHARS else None
-        return super().scrub(text) if seen is None else seen
+        prescan = self._seen.get(text) if len(text) >= LONG_CHARS else None
+        return super().scrub(text) if prescan is None else prescan
 
 
 def _long_texts(value: Any) -> Iterator[str]:

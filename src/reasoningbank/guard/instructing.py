@@ -69,7 +69,7 @@ MOST_CHARS = 4_000
 
 @lru_cache(maxsize=512)
 def instructs(text: str) -> bool:
-    """Whether the text tells its reader to do something, as far as words can show."""
+    """True if the text tells its reader to do something, as far as words can show."""
     return any(_TELL.search(form) for form in _forms(text[:MOST_CHARS]))
 
 
