@@ -18,7 +18,7 @@ from reasoningbank.lexical.rare_words import find_rare_terms, most_holders
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedWords:
-    """What the terms of a question are worth."""
+    """Weights of the terms of a query among a tenant's memories."""
 
     worths: Mapping[int, float]
     ceiling: float
@@ -33,9 +33,11 @@ class AskedWords:
 
     @property
     def questions(self) -> tuple[Mapping[int, float], Mapping[int, float], Mapping[int, float]]:
-        """What is looked for, each term with its worth: all the words, the rare ones alone, the whole text."""
-        named = {term: self.worths[term] for term in self.rare if term in self.worths}
-        return self.worths, named, dict.fromkeys(self.whole, 1.0)
+        """Queries to an index of words, each term with its weight: all the words, the rare ones alone, the whole
+        text.
+        """
+        rare = {term: self.worths[term] for term in self.rare if term in self.worths}
+        return self.worths, rare, dict.fromkeys(self.whole, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,19 +47,19 @@ class QuestionTerms:
     times: Mapping[int, int]
     """How often it has each of its words, by term, in order."""
     rare: tuple[int, ...]
-    """Of words that a text does not hold by chance."""
+    """Terms that a text does not hold by chance."""
     whole: tuple[int, ...]
     meant: int
 
     @classmethod
     def of(cls, text: str) -> QuestionTerms:
         query = query_terms(text)
-        rare, meant = find_rare_terms(text)
+        rare, content_words = find_rare_terms(text)
         return cls(
             times={term: query[term] for term in sorted(query)},
             rare=tuple(rare.tolist()),
             whole=(exact_term(text),) if text.strip() else (),
-            meant=meant,
+            meant=content_words,
         )
 
     @property

@@ -16,7 +16,7 @@ Floats = NDArray[np.float32]
 
 
 class WordColumns(TypedDict):
-    """What ranking knows of candidates by their words, as `Candidates` names it."""
+    """Columns of candidates by their words, named as in `Candidates`."""
 
     keyword: Floats
     keyword_ceiling: float
@@ -26,10 +26,10 @@ class WordColumns(TypedDict):
 
 
 class HeldWords:
-    def __init__(self, packed: NDArray[Any], counts: NDArray[np.int64], lengths: NDArray[Any]) -> None:
+    def __init__(self, entries: NDArray[Any], counts: NDArray[np.int64], lengths: NDArray[Any]) -> None:
         """Term entries of rows one after the other, how many each row has, and how long each is."""
         self._rows = len(counts)
-        self._terms, self._weights = packed["term"], packed["weight"]
+        self._terms, self._weights = entries["term"], entries["weight"]
         self._lengths = lengths
         self._holder = np.repeat(np.arange(len(counts)), counts)
 
@@ -37,13 +37,13 @@ class HeldWords:
     def of(cls, entries: Entries) -> HeldWords:
         return cls(entries.packed, entries.counts, entries.lengths)
 
-    def columns(self, asked: AskedWords) -> WordColumns:
+    def columns(self, terms: AskedWords) -> WordColumns:
         return WordColumns(
-            keyword=self.scores(asked.worths, asked.mean_length),
-            keyword_ceiling=asked.ceiling,
-            rarest_word=rarest_word(asked.rows),
-            named=np.minimum(self.counts(asked.rare) / np.float32(asked.meant), np.float32(1.0)),
-            exact=self.counts(asked.whole) > 0,
+            keyword=self.scores(terms.worths, terms.mean_length),
+            keyword_ceiling=terms.ceiling,
+            rarest_word=rarest_word(terms.rows),
+            named=np.minimum(self.counts(terms.rare) / np.float32(terms.meant), np.float32(1.0)),
+            exact=self.counts(terms.whole) > 0,
         )
 
     def scores(self, worths: Mapping[int, float], mean_length: float) -> Floats:
