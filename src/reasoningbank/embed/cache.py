@@ -76,10 +76,10 @@ class CachedEmbedder:
         return rows
 
     def _recall(self, text: str, now: float) -> NDArray[np.float32] | None:
-        found = self._kept.get(text)
-        if found is None:
+        entry = self._kept.get(text)
+        if entry is None:
             return None
-        expires, vector = found
+        expires, vector = entry
         if now >= expires:
             del self._kept[text]
             return None
