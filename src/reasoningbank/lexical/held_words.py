@@ -8,9 +8,9 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.lexical.asked_words import AskedWords
 from reasoningbank.lexical.bm25 import length_terms, rarest_word
 from reasoningbank.lexical.entries import Entries
+from reasoningbank.lexical.query_terms import WeightedTerms
 
 Floats = NDArray[np.float32]
 
@@ -37,13 +37,13 @@ class HeldWords:
     def of(cls, entries: Entries) -> HeldWords:
         return cls(entries.packed, entries.counts, entries.lengths)
 
-    def columns(self, terms: AskedWords) -> WordColumns:
+    def columns(self, terms: WeightedTerms) -> WordColumns:
         return WordColumns(
-            keyword=self.scores(terms.worths, terms.mean_length),
+            keyword=self.scores(terms.weights, terms.mean_length),
             keyword_ceiling=terms.ceiling,
             rarest_word=rarest_word(terms.rows),
-            named=np.minimum(self.counts(terms.rare) / np.float32(terms.meant), np.float32(1.0)),
-            exact=self.counts(terms.whole) > 0,
+            named=np.minimum(self.counts(terms.rare) / np.float32(terms.content_words), np.float32(1.0)),
+            exact=self.counts(terms.exact) > 0,
         )
 
     def scores(self, worths: Mapping[int, float], mean_length: float) -> Floats:

@@ -20,10 +20,10 @@ import numpy as np
 from reasoningbank.core.errors import BankDamaged
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.types import Scope, State
-from reasoningbank.lexical.asked_words import AskedWords, QuestionTerms
 from reasoningbank.lexical.entries import entries_of
 from reasoningbank.lexical.forms import likeness, pack
 from reasoningbank.lexical.held_words import HeldWords
+from reasoningbank.lexical.query_terms import QueryTerms, WeightedTerms
 from reasoningbank.ports import FILTER_PARTS, Candidates, Filter, Halves, Index, Probe, Vectors, Words
 from reasoningbank.recall.index_follower import Follower
 from reasoningbank.recall.neighbours import places_beside, turns_beside
@@ -115,18 +115,18 @@ def _cosines(vectors: Vectors, ids: Sequence[str], near: Mapping[str, float], ve
 # ---------------------------------------------------------------- words
 
 
-def weigh_words(text: str, tenant: str, words: Words) -> AskedWords:
+def weigh_words(text: str, tenant: str, words: Words) -> WeightedTerms:
     """The words of a question, and what each is worth among a tenant's memories."""
-    question = QuestionTerms.of(text)
+    question = QueryTerms.of(text)
     frequencies = words.frequencies(tenant, question.needed)
     return question.weigh(
         frequencies.rows, frequencies.mean_length, dict(zip(question.needed, frequencies.holding, strict=True))
     )
 
 
-def _holders(words: Words, terms: AskedWords, where: Filter, depth: int) -> list[list[str]]:
+def _holders(words: Words, terms: WeightedTerms, where: Filter, depth: int) -> list[list[str]]:
     """Ids of the memories that hold the words of a query, its rare words, the whole of it."""
-    questions = terms.questions
+    questions = terms.queries
     return words.search(questions, where, depth) if depth > 0 and any(questions) else [[] for _ in questions]
 
 

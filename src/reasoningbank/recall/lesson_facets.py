@@ -60,7 +60,7 @@ class LessonFacets:
             candidates,
             ids=[memory.id for memory in row_memories],
             cosine=np.maximum(lesson, context),
-            keyword=postings.scores(terms.worths, terms.mean_length),
+            keyword=postings.scores(terms.weights, terms.mean_length),
             keyword_ceiling=terms.ceiling,
             rarest_word=rarest_word(terms.rows),
             form=candidates.form[list(rows)],

@@ -27,7 +27,7 @@ from reasoningbank.index.pgvector.postings import FoundTerms, ScoredRows, postin
 from reasoningbank.index.pgvector.row_changes import keep_standings
 from reasoningbank.index.pgvector.server import Query
 from reasoningbank.index.rows import packed_standings
-from reasoningbank.lexical.asked_words import AskedWords, QuestionTerms
+from reasoningbank.lexical.query_terms import QueryTerms, WeightedTerms
 from reasoningbank.ports import FILTER_PARTS, Candidates, Filter, IndexPosition, Probe
 
 _DEEPER_BY = 8
@@ -103,10 +103,10 @@ class PgvectorJoined:
             filtered_out=filtered_out,
         )
 
-    def _look_up_words(self, probe: Probe, look: NearLook) -> tuple[WordHolders, AskedWords, Census]:
+    def _look_up_words(self, probe: Probe, look: NearLook) -> tuple[WordHolders, WeightedTerms, Census]:
         build, tenant, way = self._build, probe.where.tenant, look.way
-        question = QuestionTerms.of(probe.text if probe.depth > 0 else "")
-        terms = list(dict.fromkeys((*question.needed, *question.whole)))
+        question = QueryTerms.of(probe.text if probe.depth > 0 else "")
+        terms = list(dict.fromkeys((*question.needed, *question.exact)))
         queries: dict[str, Query] = {"stamp": build.stamp_query}
         if terms:
             queries["postings"] = postings_query(tenant, terms, build.tables)
@@ -117,7 +117,7 @@ class PgvectorJoined:
         found = FoundTerms(answers.get("postings", []))
         asked = question.weigh(census.memories, census.mean_length, found.holding)
         allowed = np.array(answers["allowed"][0][0] or (), np.int64) if "allowed" in answers else None
-        by_words, by_name, by_text = (found.scored(worths, census.mean_length, allowed) for worths in asked.questions)
+        by_words, by_name, by_text = (found.scored(worths, census.mean_length, allowed) for worths in asked.queries)
         share = None if allowed is not None else way.passing / max(1, census.memories)
         return WordHolders(by_words, by_name, by_text, share), asked, census
 

@@ -17,49 +17,49 @@ from reasoningbank.lexical.rare_words import find_rare_terms, most_holders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedWords:
+class WeightedTerms:
     """Weights of the terms of a query among a tenant's memories."""
 
-    worths: Mapping[int, float]
+    weights: Mapping[int, float]
     ceiling: float
     rare: tuple[int, ...]
-    """Terms that were meant, being rare, and that few memories hold."""
-    whole: tuple[int, ...]
-    """The term of the question as a whole text; none where it is empty."""
-    meant: int
+    """Terms that were content_words, being rare, and that few memories hold."""
+    exact: tuple[int, ...]
+    """The term of the question as a exact text; none where it is empty."""
+    content_words: int
     """How many words it has, function words aside."""
     rows: int
     mean_length: float
 
     @property
-    def questions(self) -> tuple[Mapping[int, float], Mapping[int, float], Mapping[int, float]]:
-        """Queries to an index of words, each term with its weight: all the words, the rare ones alone, the whole
+    def queries(self) -> tuple[Mapping[int, float], Mapping[int, float], Mapping[int, float]]:
+        """Queries to an index of words, each term with its weight: all the words, the rare ones alone, the exact
         text.
         """
-        rare = {term: self.worths[term] for term in self.rare if term in self.worths}
-        return self.worths, rare, dict.fromkeys(self.whole, 1.0)
+        rare = {term: self.weights[term] for term in self.rare if term in self.weights}
+        return self.weights, rare, dict.fromkeys(self.exact, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionTerms:
+class QueryTerms:
     """The terms of a question, before anybody has said how rare they are."""
 
     times: Mapping[int, int]
     """How often it has each of its words, by term, in order."""
     rare: tuple[int, ...]
     """Terms that a text does not hold by chance."""
-    whole: tuple[int, ...]
-    meant: int
+    exact: tuple[int, ...]
+    content_words: int
 
     @classmethod
-    def of(cls, text: str) -> QuestionTerms:
+    def of(cls, text: str) -> QueryTerms:
         query = query_terms(text)
         rare, content_words = find_rare_terms(text)
         return cls(
             times={term: query[term] for term in sorted(query)},
             rare=tuple(rare.tolist()),
-            whole=(exact_term(text),) if text.strip() else (),
-            meant=content_words,
+            exact=(exact_term(text),) if text.strip() else (),
+            content_words=content_words,
         )
 
     @property
@@ -67,18 +67,18 @@ class QuestionTerms:
         """The terms whose frequencies decide what each is worth."""
         return list(dict.fromkeys((*self.times, *self.rare)))
 
-    def weigh(self, rows: int, mean_length: float, holding: Mapping[int, int]) -> AskedWords:
+    def weigh(self, rows: int, mean_length: float, holding: Mapping[int, int]) -> WeightedTerms:
         """Among so many rows, of which so many hold each term."""
         terms = list(self.times)
         frequency = np.array([holding.get(term, 0) for term in terms], np.int64)
         weights, ceiling = weigh_terms(list(self.times.values()), frequency, rows)
         few = most_holders(rows)
-        return AskedWords(
-            worths={terms[i]: worth for i, worth in weights.items()},
+        return WeightedTerms(
+            weights={terms[i]: worth for i, worth in weights.items()},
             ceiling=ceiling,
             rare=tuple(term for term in self.rare if holding.get(term, 0) <= few),
-            whole=self.whole,
-            meant=self.meant,
+            exact=self.exact,
+            content_words=self.content_words,
             rows=rows,
             mean_length=mean_length,
         )
