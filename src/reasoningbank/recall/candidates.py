@@ -22,7 +22,7 @@ from reasoningbank.core.frozen import replace
 from reasoningbank.core.types import Scope, State
 from reasoningbank.lexical.entries import entries_of
 from reasoningbank.lexical.forms import likeness, pack
-from reasoningbank.lexical.held_words import HeldWords
+from reasoningbank.lexical.postings import Postings
 from reasoningbank.lexical.query_terms import QueryTerms, WeightedTerms
 from reasoningbank.ports import FILTER_PARTS, Candidates, Filter, Halves, Index, Probe, Vectors, Words
 from reasoningbank.recall.index_follower import Follower
@@ -75,7 +75,7 @@ def gather_candidates(halves: Halves, probe: Probe, follower: Follower) -> Candi
     return Candidates(
         ids=ids,
         cosine=_cosines(halves.vectors, ids, near, vector),
-        **HeldWords.of(entries_of(memories)).columns(terms),
+        **Postings.of(entries_of(memories)).columns(terms),
         form=form,
         parametric=parametric,
         beside=places_beside(ids, beside),

@@ -19,7 +19,7 @@ from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.types import Memory
 from reasoningbank.lexical.bm25 import rarest_word
 from reasoningbank.lexical.entries import entries_of
-from reasoningbank.lexical.held_words import HeldWords
+from reasoningbank.lexical.postings import Postings
 from reasoningbank.ports import Candidates, Embedder, Probe, Words
 from reasoningbank.recall.candidates import weigh_words
 from reasoningbank.recall.relevance import Column, calibration_for, relevance_of, words_met
@@ -55,7 +55,7 @@ class LessonFacets:
         lesson = self._cosines([memory.content for memory in row_memories], probe)
         context = self._cosines([memory.description for memory in row_memories], probe)
         terms = weigh_words(probe.text, probe.where.tenant, words)
-        postings = HeldWords.of(entries_of([_context_alone(memory) for memory in row_memories]))
+        postings = Postings.of(entries_of([_context_alone(memory) for memory in row_memories]))
         subset = replace(
             candidates,
             ids=[memory.id for memory in row_memories],

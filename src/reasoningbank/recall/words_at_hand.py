@@ -15,7 +15,7 @@ import numpy as np
 
 from reasoningbank.core.types import EmbedderIdentity, Memory, Scope
 from reasoningbank.lexical.entries import entries_of
-from reasoningbank.lexical.held_words import HeldWords
+from reasoningbank.lexical.postings import Postings
 from reasoningbank.ports import Embedder, Filter, Frequencies, Halves, IndexPosition, Store, Where, WordRow
 from reasoningbank.recall.index_follower import text_to_embed
 from reasoningbank.recall.reach import is_allowed
@@ -83,7 +83,7 @@ class WordsAtHand(_NothingKept):
         self._store = store
         self._looked_in: set[tuple[str, str | None]] = set()
         self._memories: dict[str, Memory] = {}
-        self._held: HeldWords | None = None
+        self._held: Postings | None = None
         self._lengths: Floats = np.zeros(0, np.float32)
 
     def upsert(self, rows: Sequence[WordRow]) -> None:
@@ -116,7 +116,7 @@ class WordsAtHand(_NothingKept):
     def count(self) -> int:
         return len(self._memories)
 
-    def _read(self, tenant: str, namespace: str | None) -> HeldWords:
+    def _read(self, tenant: str, namespace: str | None) -> Postings:
         """The words of a tenant's newest memories, and of the newest that a namespace may see, if those are others."""
         if (tenant, namespace) not in self._looked_in:
             is_all = bool(self._looked_in) and len(self._memories) < MOST_LOOKED_AT
@@ -125,7 +125,7 @@ class WordsAtHand(_NothingKept):
                 self._look(tenant, namespace)
         if self._held is None:
             entries = entries_of(list(self._memories.values()))
-            self._held, self._lengths = HeldWords.of(entries), entries.lengths.astype(np.float32)
+            self._held, self._lengths = Postings.of(entries), entries.lengths.astype(np.float32)
         return self._held
 
     def _look(self, tenant: str, namespace: str | None) -> None:

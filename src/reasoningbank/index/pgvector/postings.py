@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.index.pgvector.packing import Postings, number_list, unpack_postings
+from reasoningbank.index.pgvector.packing import PostingList, number_list, unpack_postings
 from reasoningbank.index.pgvector.server import Query, Rows
 from reasoningbank.index.pgvector.tables import BuildTables
 from reasoningbank.lexical.bm25 import length_terms
@@ -71,7 +71,7 @@ class FoundTerms:
         for term, _, entries in rows:
             if entries is not None:
                 pieces.setdefault(int(term), []).append(entries)
-        self._postings: dict[int, Postings] = {term: unpack_postings(found) for term, found in pieces.items()}
+        self._postings: dict[int, PostingList] = {term: unpack_postings(found) for term, found in pieces.items()}
 
     def scored(self, worths: Mapping[int, float], mean_length: float, allowed: Nums | None) -> ScoredRows:
         """The rows that have any of the terms."""

@@ -25,7 +25,7 @@ class WordColumns(TypedDict):
     exact: NDArray[np.bool_]
 
 
-class HeldWords:
+class Postings:
     def __init__(self, entries: NDArray[Any], counts: NDArray[np.int64], lengths: NDArray[Any]) -> None:
         """Term entries of rows one after the other, how many each row has, and how long each is."""
         self._rows = len(counts)
@@ -34,7 +34,7 @@ class HeldWords:
         self._holder = np.repeat(np.arange(len(counts)), counts)
 
     @classmethod
-    def of(cls, entries: Entries) -> HeldWords:
+    def of(cls, entries: Entries) -> Postings:
         return cls(entries.packed, entries.counts, entries.lengths)
 
     def columns(self, terms: WeightedTerms) -> WordColumns:
