@@ -68,7 +68,7 @@ def length_terms(mean_length: float, policy: KeywordPolicy = KEYWORDS) -> tuple[
     return base, np.float32(policy.k1 * policy.b * UNITS / max(mean_length, 1e-9))
 
 
-def rarest_word(rows: int, policy: KeywordPolicy = KEYWORDS) -> float:
+def max_idf(rows: int, policy: KeywordPolicy = KEYWORDS) -> float:
     """Upper bound of IDF for an index of `rows` memories."""
     return math.log1p(rows + policy.assumed_rows)
 

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.lexical.bm25 import length_terms, rarest_word
+from reasoningbank.lexical.bm25 import length_terms, max_idf
 from reasoningbank.lexical.entries import Entries
 from reasoningbank.lexical.query_terms import WeightedTerms
 
@@ -41,7 +41,7 @@ class Postings:
         return WordColumns(
             keyword=self.scores(terms.weights, terms.mean_length),
             keyword_ceiling=terms.ceiling,
-            rarest_word=rarest_word(terms.rows),
+            rarest_word=max_idf(terms.rows),
             named=np.minimum(self.counts(terms.rare) / np.float32(terms.content_words), np.float32(1.0)),
             exact=self.counts(terms.exact) > 0,
         )

@@ -17,7 +17,7 @@ import numpy as np
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.types import Memory
-from reasoningbank.lexical.bm25 import rarest_word
+from reasoningbank.lexical.bm25 import max_idf
 from reasoningbank.lexical.entries import entries_of
 from reasoningbank.lexical.postings import Postings
 from reasoningbank.ports import Candidates, Embedder, Probe, Words
@@ -62,7 +62,7 @@ class LessonFacets:
             cosine=np.maximum(lesson, context),
             keyword=postings.scores(terms.weights, terms.mean_length),
             keyword_ceiling=terms.ceiling,
-            rarest_word=rarest_word(terms.rows),
+            rarest_word=max_idf(terms.rows),
             form=candidates.form[list(rows)],
             parametric=candidates.parametric[list(rows)],
             named=candidates.named[list(rows)],
