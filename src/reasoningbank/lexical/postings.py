@@ -46,11 +46,11 @@ class Postings:
             exact=self.counts(terms.exact) > 0,
         )
 
-    def scores(self, worths: Mapping[int, float], mean_length: float) -> Floats:
+    def scores(self, weights: Mapping[int, float], mean_length: float) -> Floats:
         """BM25 of each row."""
         base, slope = length_terms(mean_length)
         scores = np.zeros(self._rows, np.float32)
-        for term, worth in worths.items():
+        for term, worth in weights.items():
             at = self._terms == term
             holder, weight = self._holder[at], self._weights[at].astype(np.float32)
             scores[holder] += np.float32(worth) * weight / (weight + base + slope * self._lengths[holder])

@@ -1,6 +1,6 @@
-"""The words of a question as terms, and what each is worth among a tenant's memories.
+"""The words of a query as terms, and their weights among a tenant's memories.
 
-Knows which frequencies must be known before anything can be weighed. Refuses to know who keeps them.
+Tells which frequencies are needed to weigh them; independent of who keeps these.
 """
 
 from __future__ import annotations
@@ -23,26 +23,24 @@ class WeightedTerms:
     weights: Mapping[int, float]
     ceiling: float
     rare: tuple[int, ...]
-    """Terms that were content_words, being rare, and that few memories hold."""
+    """Rare words of the query that few memories hold."""
     exact: tuple[int, ...]
-    """The term of the question as a exact text; none where it is empty."""
+    """The term of the query as a whole text; none where it is empty."""
     content_words: int
-    """How many words it has, function words aside."""
+    """Number of words, function words aside."""
     rows: int
     mean_length: float
 
     @property
     def queries(self) -> tuple[Mapping[int, float], Mapping[int, float], Mapping[int, float]]:
-        """Queries to an index of words, each term with its weight: all the words, the rare ones alone, the exact
-        text.
-        """
+        """Queries to an index of words, each term with its weight: all words, the rare ones alone, the whole text."""
         rare = {term: self.weights[term] for term in self.rare if term in self.weights}
         return self.weights, rare, dict.fromkeys(self.exact, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryTerms:
-    """The terms of a question, before anybody has said how rare they are."""
+    """The terms of a query, before their frequencies are known."""
 
     times: Mapping[int, int]
     """How often it has each of its words, by term, in order."""
@@ -64,17 +62,17 @@ class QueryTerms:
 
     @property
     def needed(self) -> list[int]:
-        """The terms whose frequencies decide what each is worth."""
+        """The terms whose frequencies decide the weights."""
         return list(dict.fromkeys((*self.times, *self.rare)))
 
     def weigh(self, rows: int, mean_length: float, holding: Mapping[int, int]) -> WeightedTerms:
-        """Among so many rows, of which so many hold each term."""
+        """The terms weighed for an index of `rows` memories; `holding` is how many of them hold each term."""
         terms = list(self.times)
         frequency = np.array([holding.get(term, 0) for term in terms], np.int64)
         weights, ceiling = weigh_terms(list(self.times.values()), frequency, rows)
         few = most_holders(rows)
         return WeightedTerms(
-            weights={terms[i]: worth for i, worth in weights.items()},
+            weights={terms[i]: weight for i, weight in weights.items()},
             ceiling=ceiling,
             rare=tuple(term for term in self.rare if holding.get(term, 0) <= few),
             exact=self.exact,
