@@ -33,10 +33,10 @@ from reasoningbank.recall.index_follower import Follower, GiveWay
 from reasoningbank.recall.index_progress import Progress
 from reasoningbank.recall.known_empty import Absence, KnownAsOf
 from reasoningbank.recall.lesson_facets import LessonFacets
+from reasoningbank.recall.linked_hits import PullConditions, pull_in
 from reasoningbank.recall.links import Bonds, name_links
 from reasoningbank.recall.mending import mend
 from reasoningbank.recall.plan import plan_query
-from reasoningbank.recall.pulled_in import PullConditions, pull_in
 from reasoningbank.recall.query import (
     Query,
     Recalled,
