@@ -30,10 +30,10 @@ MOST_EMBEDDED = 24
 _SHARED = (Scope.TEAM, Scope.ORG)
 
 
-def words_at_hand(store: Store, embedder: Callable[[], Embedder], identity: EmbedderIdentity) -> Halves:
+def scan_records(store: Store, embedder: Callable[[], Embedder], identity: EmbedderIdentity) -> Halves:
     """Both halves of an index that nobody has to keep, for one search."""
-    words = WordsAtHand(store)
-    return Halves(VectorsAtHand(words, embedder, identity), words, lambda _: nullcontext(False))
+    words = RecordScan(store)
+    return Halves(ScanVectors(words, embedder, identity), words, lambda _: nullcontext(False))
 
 
 class _NothingKept:
@@ -54,8 +54,8 @@ class _NothingKept:
         """Nothing is open."""
 
 
-class VectorsAtHand(_NothingKept):
-    def __init__(self, words: WordsAtHand, embedder: Callable[[], Embedder], identity: EmbedderIdentity) -> None:
+class ScanVectors(_NothingKept):
+    def __init__(self, words: RecordScan, embedder: Callable[[], Embedder], identity: EmbedderIdentity) -> None:
         self.identity = identity
         self._words, self._embedder = words, embedder
         self._made: dict[str, Floats] = {}
@@ -78,7 +78,7 @@ class VectorsAtHand(_NothingKept):
         return {i: self._made[i] for i in ids if i in self._made}
 
 
-class WordsAtHand(_NothingKept):
+class RecordScan(_NothingKept):
     def __init__(self, store: Store) -> None:
         self._store = store
         self._looked_in: set[tuple[str, str | None]] = set()
