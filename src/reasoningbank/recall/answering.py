@@ -22,11 +22,11 @@ from reasoningbank.core.frozen import replace
 from reasoningbank.core.ranking import Parts, Weights, iterate_ranked, profile_named
 from reasoningbank.core.types import Memory
 from reasoningbank.ports import Candidates, Filter, Index, Probe, Reader
+from reasoningbank.recall.awaiting_vectors import is_told_by_words
 from reasoningbank.recall.candidates import find_candidates, vectors_of
 from reasoningbank.recall.experience import SimilarTasks, least_likeness
 from reasoningbank.recall.index_follower import Follower
 from reasoningbank.recall.match import Match, items_of, match_candidates, passing
-from reasoningbank.recall.owed import is_told_by_words
 from reasoningbank.recall.query import Query, Recalled, make_recalled, tokens_of
 from reasoningbank.recall.quota import Quota
 from reasoningbank.recall.reach import is_allowed

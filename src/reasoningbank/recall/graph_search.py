@@ -24,8 +24,8 @@ from reasoningbank.graph.time_words import TimeWindow, find_time_words
 from reasoningbank.graph.vertices import find_vertices
 from reasoningbank.graph.visible import Visible
 from reasoningbank.ports import Candidates, Filter, Probe, Reader, VertexRow
+from reasoningbank.recall.awaiting_vectors import WORDS_ENOUGH
 from reasoningbank.recall.graph_index import INDEXED, make_mark
-from reasoningbank.recall.owed import WORDS_ENOUGH
 from reasoningbank.recall.relevance import (
     calibration_for,
     cosine_of,
