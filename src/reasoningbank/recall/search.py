@@ -23,7 +23,6 @@ from reasoningbank.core.settings import DEFAULTS, FOLLOWED, OFF, REQUIRED, Searc
 from reasoningbank.core.types import Edge, Exposure
 from reasoningbank.guard.trust import revoked_origins
 from reasoningbank.ports import Candidates, Filter, Index, Probe, Reader
-from reasoningbank.recall.answering import Answering, Asked, Findings
 from reasoningbank.recall.candidates import find_candidates
 from reasoningbank.recall.current import Current, View
 from reasoningbank.recall.experience import NO_SIMILAR_TASKS, Experience
@@ -46,6 +45,7 @@ from reasoningbank.recall.query import (
     validate,
     without_orphans,
 )
+from reasoningbank.recall.ranking_pipeline import Findings, RankingPipeline, RankingRequest
 from reasoningbank.recall.reach import KnownTeams
 from reasoningbank.recall.side_index import SideFound, SideIndex
 from reasoningbank.recall.solutions import has_solutions, solutions_only, with_way, without_solutions
@@ -167,29 +167,29 @@ class Searcher:
             head = None if as_of is None else index.position
             similar = self._experience.similar_tasks(query, probe, now, head)
         with self._store.read(tenant) as reader:
-            request = Asked(self._with_floor(query), probe, similar, weights, now)
-            answering = Answering(reader, index, self.follower, self._policy, owing=as_of is None)
+            request = RankingRequest(self._with_floor(query), probe, similar, weights, now)
+            pipeline = RankingPipeline(reader, index, self.follower, self._policy, owing=as_of is None)
             apart = not query.tags and not self._no_solution.holds(
                 tenant, as_of, lambda: has_solutions(index, tenant, self.follower)
             )
             if apart:
                 request = request._replace(probe=without_solutions(probe))
                 way = replace(request.query, limit=1)
-                solution_request = Asked(
+                solution_request = RankingRequest(
                     way, solutions_only(probe), similar._replace(vouched=similar.solutions), weights, now
                 )
-                findings, ways = answering.answers([request, solution_request])
+                findings, ways = pipeline.rank([request, solution_request])
                 with_solution = with_way(findings.hits, ways.hits, query)
                 findings = Findings(with_solution, findings.passed + bool(ways.passed), findings.reasons)
             else:
-                (findings,) = answering.answers([request])
+                (findings,) = pipeline.rank([request])
             hits, total, reasons = findings
             if (
                 hits
                 and query.links != OFF
                 and not self._no_edge.holds(tenant, as_of, lambda: reader.count(Edge, {}) > 0)
             ):
-                hits = self._add_links(reader, hits, request._replace(query=query), where, answering, as_of)
+                hits = self._add_links(reader, hits, request._replace(query=query), where, pipeline, as_of)
                 total = max(total, min(len(hits), query.limit))
         return Findings(hits, total, reasons)
 
@@ -197,9 +197,9 @@ class Searcher:
         self,
         reader: Reader,
         hits: Sequence[Recalled],
-        request: Asked,
+        request: RankingRequest,
         where: Filter,
-        answering: Answering,
+        pipeline: RankingPipeline,
         as_of: int | None,
     ) -> Sequence[Recalled]:
         """The hits, what they pull in, and the names of what else they are linked with."""
@@ -214,7 +214,7 @@ class Searcher:
             return values
 
         if request.query.links in (REQUIRED, FOLLOWED):
-            company = answering.company(where)
+            company = pipeline.company(where)
             hits = pull_in(
                 hits,
                 bonds,

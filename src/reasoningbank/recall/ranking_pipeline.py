@@ -44,7 +44,7 @@ _DUG_BEHIND = ("min_confidence", "excluded", "trust", "trust_quota")
 Ranked = tuple[int, Parts]
 
 
-class Asked(NamedTuple):
+class RankingRequest(NamedTuple):
     """A question as it is put to the index."""
 
     query: Query
@@ -75,7 +75,7 @@ class _Look(NamedTuple):
         return [self.candidates.ids[row] for row in rows]
 
 
-class Answering:
+class RankingPipeline:
     """Answers from one index and one moment of the records."""
 
     def __init__(
@@ -92,7 +92,7 @@ class Answering:
         self._rows: dict[str, Memory] = {}
         self._uses: dict[str, int] | None = None
 
-    def answers(self, requests: Sequence[Asked]) -> list[Findings]:
+    def rank(self, requests: Sequence[RankingRequest]) -> list[Findings]:
         """The hits of each question, how many there were to choose from, and why others are left out."""
         looks = [self._look(request) for request in requests]
         self._look_up(looks)
@@ -109,7 +109,7 @@ class Answering:
 
     # ------------------------------------------------------------ candidates
 
-    def _look(self, request: Asked) -> _Look:
+    def _look(self, request: RankingRequest) -> _Look:
         query, similar = request.query, request.similar
         probe = replace(request.probe, also=tuple(similar.vouched)) if similar.vouched else request.probe
         candidates = find_candidates(self._index, probe, self._follower)
@@ -134,7 +134,9 @@ class Answering:
         fits |= match.vouched & (match.relevance >= least_likeness(candidates.considered))
         return fits | is_told_by_words(candidates) if self._owing else fits
 
-    def _ranked(self, request: Asked, candidates: Candidates, match: Match, rows: Sequence[int]) -> Iterator[Ranked]:
+    def _ranked(
+        self, request: RankingRequest, candidates: Candidates, match: Match, rows: Sequence[int]
+    ) -> Iterator[Ranked]:
         top = rows[: max(FEWEST_RANKED, request.query.limit * RANKED_PER_HIT)]
         items = items_of(candidates, match, top)
         best = iterate_ranked(items, lambda: _similarity(vectors_of(self._index, candidates, top)), request.weights)
@@ -151,7 +153,7 @@ class Answering:
             self._levels.update(levels)
             self._rows.update(rows)
 
-    def _finish(self, request: Asked, look: _Look) -> Findings:
+    def _finish(self, request: RankingRequest, look: _Look) -> Findings:
         query, quota = request.query, Quota(request.query)
         while True:
             rows = quota.trimmed(look.passed, look.candidates.ids, self._levels, look.reasons)
@@ -173,7 +175,12 @@ class Answering:
         return Findings(hits, len(rows), reasons)
 
     def _fetch(
-        self, request: Asked, candidates: Candidates, best: Iterator[Ranked], reasons: Counter[str], quota: Quota
+        self,
+        request: RankingRequest,
+        candidates: Candidates,
+        best: Iterator[Ranked],
+        reasons: Counter[str],
+        quota: Quota,
     ) -> Sequence[Recalled]:
         """The rows of the best, checked again: the index is a view and may be a moment old."""
         query, where = request.query, request.probe.where
