@@ -29,7 +29,7 @@ from reasoningbank.core.errors import BankError
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import DEFAULT_TENANT, State
-from reasoningbank.guard.unmasked import plain_letters, skeleton
+from reasoningbank.guard.homoglyphs import plain_letters, skeleton
 from reasoningbank.serve.identity import PAGE_USER, Principal, origin_for
 from reasoningbank.serve.mcp import prompts, resources
 from reasoningbank.serve.mcp.caller import LOCAL

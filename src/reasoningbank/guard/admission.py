@@ -149,9 +149,9 @@ def doubts_of(memory: Memory, before: Memory | None = None) -> tuple[str, ...]:
     """
     if kind_of(memory.origin) == USER:
         return ()
+    from reasoningbank.guard.homoglyphs import disguises
     from reasoningbank.guard.risky import risks_of_memory
     from reasoningbank.guard.text_fingerprint import text_of
-    from reasoningbank.guard.unmasked import disguises
 
     ways = {} if kind_of(memory.origin) == IMPORT else disguises(text_of(memory))
     return (

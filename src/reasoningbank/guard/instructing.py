@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 
 from reasoningbank.core.patterns import pattern
-from reasoningbank.guard.unmasked import plain_letters
+from reasoningbank.guard.homoglyphs import plain_letters
 
 _READER = r"(?:agents?|assistants?|ais?|llms?|models?|bots?|chatbots?|copilots?|claude|gpt|codex|gemini)"
 _PERSON = r"(?:you|we|one|users?|everyone|everybody|developers?|readers?)"

@@ -30,7 +30,7 @@ def plain_text(text: str) -> str:
     if text.isascii():
         return text
     # Loaded with the first text that needs it.
-    from reasoningbank.guard.unmasked import fold_look_alikes
+    from reasoningbank.guard.homoglyphs import fold_look_alikes
 
     return fold_look_alikes(_DASHES.sub("--", text.translate(str.maketrans("‐‑‒−﹣－", "------"))))
 

@@ -18,7 +18,7 @@ from zlib import crc32
 from reasoningbank.core.origins import IMPORT, PEER, kind_of
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.hidden import visible
-from reasoningbank.guard.unmasked import plain_letters, skeleton
+from reasoningbank.guard.homoglyphs import plain_letters, skeleton
 from reasoningbank.ports import Reader
 
 WORDS_PER_SHINGLE = 3
