@@ -16,7 +16,7 @@ from typing import Any
 
 from reasoningbank.core.origins import Trust
 from reasoningbank.guard.hidden import visible
-from reasoningbank.guard.instructing import instructs
+from reasoningbank.guard.instruction_detection import instructs
 
 QUOTE = "| "
 OPENING, CLOSING = "<reasoningbank>", "</reasoningbank>"

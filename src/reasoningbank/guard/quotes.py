@@ -14,7 +14,7 @@ from functools import lru_cache
 from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.hidden import visible
 from reasoningbank.guard.homoglyphs import is_disguised
-from reasoningbank.guard.instructing import instructs
+from reasoningbank.guard.instruction_detection import instructs
 from reasoningbank.guard.joining_words import FOREIGN_JOINING_WORDS
 from reasoningbank.guard.report_words import report_words
 
