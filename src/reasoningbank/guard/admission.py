@@ -127,7 +127,7 @@ def _with_parents(reader: Reader, memory: Memory, own: str | None = None) -> Mem
 
 # What knows a text again is loaded with the first stranger's: a search, and a store of the user's own, need none of it.
 def _repeated(reader: Reader, memory: Memory, own: str | None) -> list[str]:
-    from reasoningbank.guard.text_fingerprint import repeated_ids
+    from reasoningbank.guard.winnowing import repeated_ids
 
     return repeated_ids(reader, memory, own)
 
@@ -136,7 +136,7 @@ def known_again_by(memory: Memory, level: Trust) -> Sequence[int]:
     """Marks that an untrusted memory is known again by; the others need none."""
     if level is not Trust.UNTRUSTED:
         return ()
-    from reasoningbank.guard.text_fingerprint import marks_of
+    from reasoningbank.guard.winnowing import marks_of
 
     return marks_of(memory)
 
@@ -151,7 +151,7 @@ def doubts_of(memory: Memory, before: Memory | None = None) -> tuple[str, ...]:
         return ()
     from reasoningbank.guard.homoglyphs import disguises
     from reasoningbank.guard.risky import risks_of_memory
-    from reasoningbank.guard.text_fingerprint import text_of
+    from reasoningbank.guard.winnowing import text_of
 
     ways = {} if kind_of(memory.origin) == IMPORT else disguises(text_of(memory))
     return (
@@ -164,7 +164,7 @@ def doubts_of(memory: Memory, before: Memory | None = None) -> tuple[str, ...]:
 def examine(memory: Memory, ways: Sequence[str] = ()) -> Memory:
     """An untrusted memory with its warnings and without its hidden text; quarantined when the advice is against it."""
     from reasoningbank.guard.injection_score import suspicion
-    from reasoningbank.guard.text_fingerprint import text_of
+    from reasoningbank.guard.winnowing import text_of
 
     advice = suspicion(text_of(memory))
     memory = flag(memory, (*ways, *advice.sentences))

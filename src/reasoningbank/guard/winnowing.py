@@ -78,11 +78,11 @@ def _pattern(source: str) -> re.Pattern[str]:
     return re.compile(source)
 
 
-def marks(text: str) -> list[int]:
-    return sorted(_thin(shingles(text)))
+def fingerprint(text: str) -> list[int]:
+    return sorted(_winnow(shingles(text)))
 
 
-def _thin(hashes: Sequence[int]) -> set[int]:
+def _winnow(hashes: Sequence[int]) -> set[int]:
     if len(hashes) <= WINDOW:
         return {min(hashes)} if hashes else set()
     least, at = _last_least(hashes, 0)
@@ -112,7 +112,7 @@ def marks_of(memory: Memory) -> Sequence[int]:
     """
     in_a_row = _marks_in_a_row(memory)
     if kind_of(memory.origin) not in (IMPORT, PEER):
-        in_a_row.update(_marks_of_words(_bare(plain_letters(text_of(memory)))))
+        in_a_row.update(_marks_of_words(_skeleton_words(plain_letters(text_of(memory)))))
     return sorted(in_a_row)
 
 
@@ -121,7 +121,7 @@ def _marks_in_a_row(memory: Memory) -> set[int]:
     head = f"{memory.title}\n{memory.description}\n"
     whole = shingles(f"{head}{memory.content[:_SEAM_CHARS]}")
     own = _own_part(whole, head, memory.content)
-    return _thin(shingles(memory.content) if own is None else own) | _thin(whole)
+    return _winnow(shingles(memory.content) if own is None else own) | _winnow(whole)
 
 
 def _own_part(whole: list[int], head: str, content: str) -> list[int] | None:
@@ -132,7 +132,7 @@ def _own_part(whole: list[int], head: str, content: str) -> list[int] | None:
     return own or None
 
 
-def _bare(plain: str) -> list[str]:
+def _skeleton_words(plain: str) -> list[str]:
     """The words of a text that was read through its disguise; for comparing only."""
     return _pattern(r"[^\W\d_]{2,}").findall(skeleton(plain))[:MOST_SKELETON_WORDS]
 
@@ -150,10 +150,10 @@ def repeated_ids(reader: Reader, memory: Memory, own: str | None = None) -> list
     """
     text = text_of(memory) if own is None else own
     plain = plain_letters(text)
-    bare = _bare(plain)
-    in_a_row = _marks_in_a_row(memory) if own is None else _thin(shingles(own))
+    bare = _skeleton_words(plain)
+    in_a_row = _marks_in_a_row(memory) if own is None else _winnow(shingles(own))
     if plain != text:
-        in_a_row |= _thin(shingles(plain))
+        in_a_row |= _winnow(shingles(plain))
     matches = reader.matching_fingerprints(list(in_a_row), _marks_of_words(bare))
     matches.pop(memory.id, None)
     if not matches:
@@ -163,7 +163,11 @@ def repeated_ids(reader: Reader, memory: Memory, own: str | None = None) -> list
     hashes, content = {*shingles(text), *shingles(plain)}, memory.content if own is None else own
     # Another headline makes no other text of it, nor do words put before or behind it.
     plain_content = plain_letters(content)
-    forms = (bare, _bare(plain_content), *map(_bare, _pattern(_BETWEEN_CLAUSES).split(plain_content)))
+    forms = (
+        bare,
+        _skeleton_words(plain_content),
+        *map(_skeleton_words, _pattern(_BETWEEN_CLAUSES).split(plain_content)),
+    )
     return [
         i
         for i in likeliest
@@ -173,7 +177,7 @@ def repeated_ids(reader: Reader, memory: Memory, own: str | None = None) -> list
 
 def _is_disguised_copy(forms: Iterable[Sequence[str]], earlier: Memory) -> bool:
     """True if the words of either text that stand side by side stand near each other in the other one."""
-    original = _bare(plain_letters(text_of(earlier)))
+    original = _skeleton_words(plain_letters(text_of(earlier)))
     return any(_holds_pairs_of(bare, original) or _holds_pairs_of(original, bare) for bare in forms)
 
 
