@@ -114,7 +114,11 @@ def _origins_above(reader: Reader, memory: Memory) -> set[str]:
 def _with_parents(reader: Reader, memory: Memory, own: str | None = None) -> Memory:
     """With what it repeats, and with what was shown to whoever learned it and cannot be believed."""
     # A file that the user chose is a source of its own, and has no more to lose.
-    sources = [] if kind_of(memory.origin) == IMPORT else _repeated(reader, memory, own)
+    sources: list[str] = []
+    if kind_of(memory.origin) != IMPORT:
+        from reasoningbank.guard.winnowing import repeated_ids
+
+        sources = repeated_ids(reader, memory, own)
     if not sources and memory.source is None and not memory.parents:
         return memory
     if memory.source is not None:
@@ -126,12 +130,6 @@ def _with_parents(reader: Reader, memory: Memory, own: str | None = None) -> Mem
 
 
 # What knows a text again is loaded with the first stranger's: a search, and a store of the user's own, need none of it.
-def _repeated(reader: Reader, memory: Memory, own: str | None) -> list[str]:
-    from reasoningbank.guard.winnowing import repeated_ids
-
-    return repeated_ids(reader, memory, own)
-
-
 def known_again_by(memory: Memory, level: Trust) -> Sequence[int]:
     """Marks that an untrusted memory is known again by; the others need none."""
     if level is not Trust.UNTRUSTED:
@@ -203,7 +201,10 @@ def refold_among(writer: Writer, memories: Collection[str]) -> int:
 
 
 def _belongs_out(reader: Reader, memory: Memory, level: Trust) -> bool:
-    origins = _revoked_in(reader)
+    # Asked once in a unit: every question makes the rows that wait be written one by one.
+    origins = _revocations.get(reader)
+    if origins is None:
+        origins = _revocations[reader] = revoked_origins(reader)
     # Nothing of a peer that nobody has spoken of is found.
     is_quarantined = kind_of(memory.origin) == PEER and memory.origin not in peer_trust(reader)
     if memory.origin in origins or is_quarantined:
@@ -216,14 +217,6 @@ def _belongs_out(reader: Reader, memory: Memory, level: Trust) -> bool:
 
 
 _revocations: WeakKeyDictionary[Reader, frozenset[str]] = WeakKeyDictionary()
-
-
-def _revoked_in(reader: Reader) -> frozenset[str]:
-    """Asked once in a unit: every question makes the rows that wait be written one by one."""
-    origins = _revocations.get(reader)
-    if origins is None:
-        origins = _revocations[reader] = revoked_origins(reader)
-    return origins
 
 
 def flag(memory: Memory, advice: Sequence[str]) -> Memory:

@@ -53,7 +53,12 @@ _LOOKALIKE = "[аеорсухіјѕһԁԛԝАВЕКМНОРСТХІЈЅΑΒΕΖ�
 def hidden(text: str) -> Mapping[str, int]:
     """How often each way of hiding occurs; empty for nearly every text."""
     ascii_only, has_markup = text.isascii(), "<" in text or "[" in text
-    if ascii_only and not has_markup and not _has_plain_controls(text):
+    # Line ends are all that most ASCII has of what is not printed; a pattern takes five times as long.
+    if (
+        ascii_only
+        and not has_markup
+        and (text.replace("\n", " ").isprintable() or _pattern(_PLAIN_CONTROLS).search(text) is None)
+    ):
         return {}
     counts: Counter[str] = Counter()
     for match in _pattern(_CONTROLS).finditer(text):
@@ -69,13 +74,6 @@ def hidden(text: str) -> Mapping[str, int]:
         if _pattern(_LOOKALIKE).search(text):
             counts["mixed-script"] += sum(1 for word in _pattern(r"[^\W\d_]{3,}").findall(text) if _is_mixed(word))
     return {name: count for name, count in counts.items() if count}
-
-
-def _has_plain_controls(text: str) -> bool:
-    """True if an ASCII text has control characters beside its line ends. Line ends are all that most have of what is
-    not printed; a pattern takes five times as long.
-    """
-    return not text.replace("\n", " ").isprintable() and _pattern(_PLAIN_CONTROLS).search(text) is not None
 
 
 def visible(text: str, *, markup: bool = True) -> str:

@@ -106,7 +106,8 @@ def _read(text: str) -> tuple[str, Mapping[str, int]]:
     plain = text
     if not text.isascii():
         plain = fold_look_alikes(text)
-        alike = _look_alikes(text)
+        whole = _is_all_foreign(text)
+        alike = sum(_is_look_alike(word, whole=whole) for word in _WORD.findall(text))
         if alike >= FEWEST_LOOK_ALIKES:
             ways["look-alike letters"] = alike
     lengths = list(map(len, plain.split()))
@@ -143,11 +144,6 @@ def _letters_of(run: str) -> str:
     return "".join(filter(str.isalpha, run))
 
 
-def _look_alikes(text: str) -> int:
-    whole = _is_all_foreign(text)
-    return sum(1 for word in _WORD.findall(text) if _is_look_alike(word, whole=whole))
-
-
 def _decode_base64(text: str) -> list[str]:
     """Texts in base64, decoded, where they are words."""
     # Imported here: few texts have any.
@@ -160,14 +156,10 @@ def _decode_base64(text: str) -> list[str]:
             content = b64decode(blob + "=" * (-len(blob) % 4)).decode("utf-8")
         except ValueError:
             continue
-        if _reads_as_words(content):
+        letters = sum(map(str.isalpha, content))
+        if len(content.split()) >= 3 and content.isprintable() and letters >= 0.6 * len(content):
             texts.append(content)
     return texts
-
-
-def _reads_as_words(text: str) -> bool:
-    words = text.split()
-    return len(words) >= 3 and text.isprintable() and sum(map(str.isalpha, text)) >= 0.6 * len(text)
 
 
 def _turn_back(text: str) -> list[str]:

@@ -98,11 +98,9 @@ def _told_secrets(text: str, start: int) -> Iterator[Span]:
         # What was cut off by the window is not judged by its beginning.
         if match.end() == stop < len(text) and line_end < 0:
             return
-        if is_written_for_a_password(value) and not _is_called(text, match.end()):
+        behind = text[match.end() : match.end() + 2]
+        # Before a bracket or an arrow stands a function, an index or a member, and no password.
+        is_code = behind.startswith(("(", "[", "{", "<")) or behind in ("::", "->", "=>", "==")
+        if is_written_for_a_password(value) and not is_code:
             at = match.start() + match[0].find(value)
             yield Span(at, at + len(value), "password")
-
-
-def _is_called(text: str, end: int) -> bool:
-    """A function, an index or a member, and no password."""
-    return text[end : end + 1] in ("(", "[", "{", "<") or text[end : end + 2] in ("::", "->", "=>", "==")

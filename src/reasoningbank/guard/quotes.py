@@ -3,20 +3,23 @@
 A tool's output is somebody else's text, and whoever reads a lesson would take it for advice of ours. So a lesson quotes
 a report (names, numbers, the words in which programs complain, words of the reader's own action) and nothing else; free
 prose, in whatever language, and anything that tells its reader what to do stays in the session, where it was said.
+
+The words in which programs complain stand in `report_words.txt`. Verbs that tell a reader what to do are few there on
+purpose.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.hidden import visible
 from reasoningbank.guard.homoglyphs import is_disguised
 from reasoningbank.guard.instruction_detection import instructs
 from reasoningbank.guard.joining_words import FOREIGN_JOINING_WORDS
-from reasoningbank.guard.report_words import report_words
 
 OPENING, CLOSING = "“", "”"
 LONGEST_QUOTE_CHARS = 160
@@ -104,7 +107,7 @@ def are_plain_names(names: Sequence[str]) -> bool:
 
 def _is_known(word: str, own: frozenset[str]) -> bool:
     plain = word.casefold().replace("’", "'")
-    vocabulary = report_words()
+    vocabulary = _report_words()
     return plain in vocabulary or plain in own or plain.removesuffix("s") in vocabulary
 
 
@@ -124,3 +127,8 @@ def clip(text: str, limit_chars: int) -> str:
     cut = text[: limit_chars - 1]
     at_word = cut.rsplit(" ", 1)[0]
     return (at_word if len(at_word) > limit_chars // 2 else cut).rstrip(" ,;:.-(") + "…"
+
+
+@cache
+def _report_words() -> frozenset[str]:
+    return frozenset((Path(__file__).parent / "report_words.txt").read_text("utf-8").split())

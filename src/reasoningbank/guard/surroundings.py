@@ -76,7 +76,9 @@ def opens_a_door(text: str, start: int, value_at: int, value: str) -> bool:
 
 def gives_a_value(text: str, at: int, operator: str, sign: str) -> bool:
     """True if a name and a value may stand here with nothing but a blank or a comma between them."""
-    return _is_flag(text, at) or in_netrc(text, at, operator) or _in_statement(text, at, sign)
+    if _is_flag(text, at) or in_netrc(text, at, operator):
+        return True
+    return sign in _GIVES_A_VALUE and _GIVES_A_VALUE[sign].search(text[max(0, at - LONGEST_NAME - 20) : at]) is not None
 
 
 _FLAG = pattern(r"--?(?:[A-Za-z][\w-]*)?")
@@ -112,7 +114,3 @@ _GIVES_A_VALUE = {
         re.ASCII,
     ),
 }
-
-
-def _in_statement(text: str, at: int, sign: str) -> bool:
-    return sign in _GIVES_A_VALUE and _GIVES_A_VALUE[sign].search(text[max(0, at - LONGEST_NAME - 20) : at]) is not None

@@ -48,7 +48,11 @@ def is_doubted(memory: Memory) -> bool:
     """
     if kind_of(memory.origin) == USER:
         return False
-    return any(warning.startswith((DISGUISED, RISKY, BORROWED)) for warning in warnings_of(memory)) or _is_risky(memory)
+    if any(warning.startswith((DISGUISED, RISKY, BORROWED)) for warning in warnings_of(memory)):
+        return True
+    from reasoningbank.guard.risky import risks_of_memory
+
+    return bool(risks_of_memory(memory))
 
 
 def approvals_awaited(memory: Memory) -> list[str]:
@@ -57,12 +61,6 @@ def approvals_awaited(memory: Memory) -> list[str]:
 
 
 # Loaded with the first memory that is not the user's: most starts meet none.
-def _is_risky(memory: Memory) -> bool:
-    from reasoningbank.guard.risky import risks_of_memory
-
-    return bool(risks_of_memory(memory))
-
-
 def trust_of(memory: Memory, levels: Mapping[str, int]) -> Trust:
     """Trust level of a memory, given the stored levels. One without a stored level is worth its origin and no more."""
     level = Trust(levels.get(memory.id, level_of(memory.origin)))

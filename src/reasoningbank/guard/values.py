@@ -65,7 +65,7 @@ def is_secret(candidate: FoundValue, kind: Announces) -> bool:
         return not stands_for_another(value, may_count=leaves_no_other_reading(value))
     return (
         (_is_token(candidate.name, value, kind) and not is_code(value))
-        or (kind is Announces.SECRET and _is_bootstrap_token(value))
+        or (kind is Announces.SECRET and _BOOTSTRAP.fullmatch(value) is not None and class_changes(value[7:]) >= 4)
         or (
             kind is Announces.SECRET
             and candidate.quoted
@@ -80,10 +80,6 @@ _FEWEST_OF_A_COUNT = 20
 def leaves_no_other_reading(value: str) -> bool:
     """A long value of letters and digits that is given to a name: then a few that count up do not make it a drawing."""
     return len(value) >= _FEWEST_OF_A_COUNT and not value.isdigit() and not value.isalpha()
-
-
-def _is_bootstrap_token(value: str) -> bool:
-    return _BOOTSTRAP.fullmatch(value) is not None and class_changes(value[7:]) >= 4
 
 
 _UUID_NAMES = pattern(r"api|secret|heroku|access|auth|client|token", re.IGNORECASE)
