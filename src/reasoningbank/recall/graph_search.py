@@ -72,8 +72,12 @@ class InTime(NamedTuple):
 def search_graph(context: BankContext, searcher: Searcher, query: GraphQuery) -> GraphHits:
     with context.bare_store.read(context.tenant) as reader:
         time = _time_asked(reader, query, context.clock())
-        events = _events_in(reader, time)
-    probe = searcher.probe(query.text, _filter(context, query, None), _depth(query))
+        events: tuple[str, ...] = ()
+        if time is not None:
+            # Events in a window are wanted for that alone, and the more so for what they say.
+            window = reader.nodes_between(time.window.since, _last(time.window), limit=MOST_EVENTS)
+            events = tuple(node.id for node in window)
+    probe = searcher.probe(query.text, _filter(context, query, None), max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
     probe = replace(probe, also=events)
     scores: dict[str, Score] = {}
     owed = total = 0
@@ -101,10 +105,6 @@ def _labels(query: GraphQuery) -> tuple[str, ...]:
 
 def _namespace(query: GraphQuery) -> str | None:
     return None if query.namespace == EVERY_NAMESPACE else query.namespace
-
-
-def _depth(query: GraphQuery) -> int:
-    return max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT)
 
 
 def _filter(context: BankContext, query: GraphQuery, role: str | None) -> Filter:
@@ -191,13 +191,6 @@ def _time_asked(reader: Reader, query: GraphQuery, now: float) -> InTime | None:
 def _last(window: TimeWindow) -> float:
     """The last moment of a window, by the clock of events."""
     return window.until - 0.001
-
-
-def _events_in(reader: Reader, time: InTime | None) -> tuple[str, ...]:
-    """Events in a window: wanted for that alone, and the more so for what they say."""
-    if time is None:
-        return ()
-    return tuple(node.id for node in reader.nodes_between(time.window.since, _last(time.window), limit=MOST_EVENTS))
 
 
 def _raise(score: Score, by: float) -> Score:

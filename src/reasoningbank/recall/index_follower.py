@@ -229,9 +229,11 @@ class Follower:
         `head` is that of the feed, where it was seen just now.
         """
         position = self._position()
-        if position.owes or (not _is_at(position.of_index, head) and self._changes(1, position.of_index)):
+        of_index = position.of_index
+        is_at_head = head is not None and (of_index.applied, of_index.mark) == (head.applied, head.mark)
+        if position.owes or (not is_at_head and self._changes(1, of_index)):
             return None
-        return position.of_index.applied
+        return of_index.applied
 
     # ------------------------------------------------------------ rows and keywords
 
@@ -335,7 +337,8 @@ class Follower:
         return len(self.index.awaiting_vectors(most + 1)) <= most and not self.embedder().costly
 
     def _embed(self, is_over: Callable[[], bool], progress: IndexProgress) -> bool:
-        fewest = size = self._fewest_rows()
+        is_costly = bool(self.index.awaiting_vectors(1)) and self.embedder().costly
+        fewest = size = FEWEST_COSTLY_ROWS_PER_BATCH if is_costly else FEWEST_ROWS_PER_BATCH
         count = 0
         while ids := self.index.awaiting_vectors(size):
             start = time.monotonic()
@@ -350,11 +353,6 @@ class Follower:
             size = max(fewest, min(2 * size, int(size * TARGET_BATCH_S / took_s), MOST_ROWS_PER_BATCH))
         progress.note_end()
         return True
-
-    def _fewest_rows(self) -> int:
-        if not self.index.awaiting_vectors(1):
-            return FEWEST_ROWS_PER_BATCH
-        return FEWEST_COSTLY_ROWS_PER_BATCH if self.embedder().costly else FEWEST_ROWS_PER_BATCH
 
     def _vectors(self, ids: Sequence[str]) -> Floats:
         import numpy as np
@@ -399,10 +397,6 @@ class Follower:
 def _holds(changes: Sequence[Change], position: IndexPosition) -> bool:
     """True if the first of them is the change that an index has seen last."""
     return bool(changes) and changes[0].seq == position.applied and mark_of(changes[0]) == position.mark
-
-
-def _is_at(position: IndexPosition, head: IndexPosition | None) -> bool:
-    return head is not None and (position.applied, position.mark) == (head.applied, head.mark)
 
 
 def mark_of(change: Change) -> int:

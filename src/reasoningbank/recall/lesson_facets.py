@@ -55,7 +55,11 @@ class LessonFacets:
         lesson = self._cosines([memory.content for memory in row_memories], probe)
         context = self._cosines([memory.description for memory in row_memories], probe)
         terms = weigh_words(probe.text, probe.where.tenant, words)
-        postings = Postings.of(entries_of([_context_alone(memory) for memory in row_memories]))
+        contexts = [
+            replace(memory, title="", content="", tags=(), key=None) if memory.description.strip() else memory
+            for memory in row_memories
+        ]
+        postings = Postings.of(entries_of(contexts))
         subset = replace(
             candidates,
             ids=[memory.id for memory in row_memories],
@@ -90,7 +94,3 @@ class LessonFacets:
         while len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
         return vectors
-
-
-def _context_alone(memory: Memory) -> Memory:
-    return replace(memory, title="", content="", tags=(), key=None) if memory.description.strip() else memory

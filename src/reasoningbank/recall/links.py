@@ -108,12 +108,9 @@ def _is_told(tie: Tie) -> bool:
     if tie.kind == EdgeKind.CONFLICTS:
         return True
     least = NEEDED_FROM if tie.kind == EdgeKind.REQUIRES else STRONG_FROM
-    return tie.weight >= least and not _is_of_descent(tie)
-
-
-def _is_of_descent(tie: Tie) -> bool:
-    """True if the tie leads to what a memory was made from, which says the same; what has replaced a memory is told."""
-    return tie.kind == EdgeKind.DERIVED_FROM or (tie.kind == EdgeKind.SUPERSEDES and tie.forward)
+    # What a memory was made from says the same; what has replaced a memory is told.
+    is_origin = tie.kind == EdgeKind.DERIVED_FROM or (tie.kind == EdgeKind.SUPERSEDES and tie.forward)
+    return tie.weight >= least and not is_origin
 
 
 def links_around(reader: Reader, item: Remembered) -> list[SeeAlso]:
@@ -131,7 +128,13 @@ def name_links(hits: Sequence[Recalled], bonds: Bonds, where: Filter) -> list[Re
 def _with_names(hit: Recalled, bonds: Sequence[Bond], where: Filter) -> Recalled:
     if not bonds:
         return hit
-    against = (b for b in bonds if b.edge.kind is EdgeKind.CONFLICTS and _concerns(b.memory, hit, where))
+    against = (
+        b
+        for b in bonds
+        if b.edge.kind is EdgeKind.CONFLICTS
+        and (b.memory.namespace == hit.memory.namespace or b.memory.scope is not Scope.PROJECT)
+        and is_in_reach(b.memory, where)
+    )
     rest = (b for b in bonds if b.edge.kind is not EdgeKind.CONFLICTS and is_referred_to(b.memory, where))
     clashing = [joining[0].memory for joining in _by_memory(against)]
     return replace(
@@ -160,11 +163,6 @@ def _reference(bond: Bond) -> SeeAlso:
         # A stranger's sentence is not quoted outside of an envelope.
         text=sentence_from(bond.edge, outward=bond.outward) if is_vouched(bond.edge) else "",
     )
-
-
-def _concerns(other: Memory, hit: Recalled, where: Filter) -> bool:
-    near = other.namespace == hit.memory.namespace or other.scope is not Scope.PROJECT
-    return near and is_in_reach(other, where)
 
 
 def _side_by_side(hits: Sequence[Recalled]) -> list[Recalled]:

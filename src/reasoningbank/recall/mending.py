@@ -53,7 +53,11 @@ def mend(follower: Follower, wait_s: float, *, thorough: bool = False) -> bool:
         has_damage = bool(upkeep.damage())
         if has_damage:
             upkeep.heal(lambda whole: batches_to_restore(follower, whole))
-        return (thorough and _correct(follower, upkeep)) or has_damage
+        # What is whole and yet says otherwise than the records.
+        differing_ids = list(_unlike(follower, upkeep)) if thorough else []
+        for ids in _pages(differing_ids):
+            follower.index.apply(follower.as_they_are(ids))
+        return bool(differing_ids) or has_damage
 
 
 def empty(follower: Follower, wait_s: float) -> bool:
@@ -167,14 +171,6 @@ def _unlike(follower: Follower, upkeep: IndexUpkeep) -> dict[str, str]:
     for i in _changed_since(follower, seq):
         differences.pop(i, None)
     return differences
-
-
-def _correct(follower: Follower, upkeep: IndexUpkeep) -> bool:
-    """Let the index know what the records say, where it is whole and yet says otherwise; whether it was."""
-    wrong = list(_unlike(follower, upkeep))
-    for ids in _pages(wrong):
-        follower.index.apply(follower.as_they_are(ids))
-    return bool(wrong)
 
 
 def ids_as_of(follower: Follower, seq: int) -> list[str]:

@@ -115,7 +115,9 @@ class RankingPipeline:
         candidates = find_candidates(self._index, probe, self._follower)
         company = self.company(probe.where)
         match = match_candidates(candidates, self._calibration, self._policy, request.now, similar, company)
-        excluded_ids = _excluded_ids(self._reader, query)
+        excluded_ids = frozenset(query.exclude)
+        if query.exclude:
+            excluded_ids |= {memory.id for memory in self._reader.select(Memory, {"source": query.exclude})}
         rows, reasons = passing(query, excluded_ids, candidates, match, self._fits(query, candidates, match))
         ranking = self._ranked(request, candidates, match, rows)
         return _Look(candidates, match, rows, reasons, list(islice(ranking, query.limit)), ranking)
@@ -235,9 +237,3 @@ def _note_taken(rows: Iterable[Ranked], log: list[int]) -> Iterator[Ranked]:
     for row, parts in rows:
         log.append(row)
         yield row, parts
-
-
-def _excluded_ids(reader: Reader, query: Query) -> frozenset[str]:
-    if not query.exclude:
-        return frozenset()
-    return frozenset((*query.exclude, *(m.id for m in reader.select(Memory, {"source": query.exclude}))))

@@ -167,7 +167,9 @@ class Searcher:
             head = None if as_of is None else index.position
             similar = self._experience.similar_tasks(query, probe, now, head)
         with self._store.read(tenant) as reader:
-            request = RankingRequest(self._with_floor(query), probe, similar, weights, now)
+            # The floor of the settings, if they have one and the query has none of its own.
+            own = query if query.floor is not None or self._floor is None else replace(query, floor=self._floor)
+            request = RankingRequest(own, probe, similar, weights, now)
             pipeline = RankingPipeline(reader, index, self.follower, self._policy, owing=as_of is None)
             apart = not query.tags and not self._no_solution.holds(
                 tenant, as_of, lambda: has_solutions(index, tenant, self.follower)
@@ -307,12 +309,6 @@ class Searcher:
             index.close()
 
     # ------------------------------------------------------------ candidates
-
-    def _with_floor(self, query: Query) -> Query:
-        """With the floor of the settings, if they have one and the query has none of its own."""
-        if query.floor is not None or self._floor is None:
-            return query
-        return replace(query, floor=self._floor)
 
     def probe(self, text: str, where: Filter, depth: int) -> Probe:
         """Query for the index: the part of a text that asks, and its vector."""
