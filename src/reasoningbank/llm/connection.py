@@ -89,7 +89,10 @@ class Connection:
         """Raises what the client raises in this block as one of our errors."""
         library = self.library()
         of_any_kind = getattr(library, f"{self._class}Error")
-        late, torn = _transport_errors()
+        # An answer that stops in the middle is too late, or torn; of whichever library the client loaded.
+        modules = [module for name in ("httpx", "httpx2") if (module := sys.modules.get(name)) is not None]
+        late = tuple(module.TimeoutException for module in modules)
+        torn = tuple(module.TransportError for module in modules)
         try:
             yield
         # `from None`: the server's words may repeat the key or the texts, and a traceback prints them.
@@ -105,12 +108,6 @@ class Connection:
             ) from None
         except (of_any_kind, ValueError):
             raise failures.unreadable(self.endpoint) from None
-
-
-def _transport_errors() -> tuple[tuple[type[Exception], ...], tuple[type[Exception], ...]]:
-    """The errors of an answer that stops in the middle: too late, or torn; of whichever library the client loaded."""
-    modules = [module for name in ("httpx", "httpx2") if (module := sys.modules.get(name)) is not None]
-    return tuple(module.TimeoutException for module in modules), tuple(module.TransportError for module in modules)
 
 
 def count_tokens(usage: object, *names: str) -> int:
