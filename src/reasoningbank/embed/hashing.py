@@ -1,8 +1,7 @@
 """The n-gram hash embedder: the vectors of claude-flow's `generateHashEmbedding`, to the last bit.
 
-Knows the JavaScript whose vectors it must reproduce: which characters are words and spaces there, the
-31-polynomial over UTF-16 code units in 32 bits, the three seeds and their weights. Refuses to know what the
-words mean, and to load anything heavier than numpy.
+Reproduces the vectors of a JavaScript program: which characters are words and spaces there, the 31-polynomial over
+UTF-16 code units in 32 bits, the three seeds and their weights. Loads nothing heavier than numpy.
 
 One departure: for a text without words the original hashes the empty string; here it is the zero row, which
 is similar to nothing.

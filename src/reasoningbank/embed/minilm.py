@@ -1,7 +1,6 @@
 """The local embedder: all-MiniLM-L6-v2 in 8 bits, shipped in the package, run by ONNX Runtime. No download.
 
-Knows where the model's files lie and how to run them on few threads. Refuses to know how they were made
-(scripts/build_minilm.py) and to load any of it before the first text.
+Runs the model's files (made by scripts/build_minilm.py) on few threads, and loads none of them before the first text.
 
 The model reads 256 tokens, roughly 200 English words; what follows them in a text does not reach its vector.
 Each text is run alone: a batch would need padding for about a tenth more speed, and a vector must not depend

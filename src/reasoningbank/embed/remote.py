@@ -1,7 +1,7 @@
 """Embeddings from OpenAI, or from any server that speaks the same protocol.
 
-Knows the request, its limits and what can go wrong with it. Refuses to read the environment (the key and the
-address are arguments), to send an empty text, and to repeat a key or a server's words in an error.
+Never reads the environment (the key and the address are arguments), never sends an empty text, and never repeats a key
+or a server's words in an error.
 """
 
 from __future__ import annotations

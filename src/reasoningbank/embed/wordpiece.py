@@ -3,8 +3,8 @@
 Where Unicode grew after version 8, the reference's tables did not; there the interpreter's own are followed
 (some five hundred marks and signs of rare scripts, none of them in the vocabulary).
 
-Knows how BERT cleans, folds and cuts a text, and the greedy search over a vocabulary. Refuses to know which
-model reads the ids and where its vocabulary file lies.
+Cleans, folds and cuts a text as BERT does, then searches a vocabulary greedily. Independent of the model that reads the
+ids.
 """
 
 from __future__ import annotations

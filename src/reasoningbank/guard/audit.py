@@ -1,7 +1,7 @@
 """Audits trust: whether any memory is believed more than its origin, its parents and the rulings allow.
 
-Knows the one law that a view of trust must obey, and checks it against the records. Repairs nothing: a level that
-nobody can explain is for a person to look at.
+Checks the one law that a view of trust must obey against the records. Repairs nothing: a level that nobody can explain
+is for a person to look at.
 """
 
 from __future__ import annotations

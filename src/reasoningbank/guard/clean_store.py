@@ -2,7 +2,7 @@
 
 Whoever writes through `CleanStore` keeps no secret, whether or not it was thought of; whoever reads through
 `CleanReader` hands out none that was kept before it was known to be one. A record that was scrubbed just before is
-known as clean (`guard.fields`), so a second look costs next to nothing. Knows nothing about what is written, or why.
+known as clean (`guard.fields`), so a second look costs next to nothing. Independent of what is written, and why.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Strips characters that may be hidden in the middle of a token.
 
 Zero-width characters, full-width letters and line breaks of every kind split a token for a pattern and not for whoever
-copies it. Knows how to take them out and where each remaining character stood.
+copies it. They are taken out here, and the place of each remaining character is kept.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tells random strings from words that a person wrote.
 
-Knows letters, digits and which pairs of letters English and code are made of. Knows no format and no keyword. Every
-threshold was set on generated tokens against sources, logs and prose (`python -m bench scrub`).
+Judges by letters, digits and the pairs of letters that English and code are made of. Independent of formats and
+keywords. Every threshold was set on generated tokens against sources, logs and prose (`python -m bench scrub`).
 """
 
 from __future__ import annotations

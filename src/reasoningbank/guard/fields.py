@@ -1,7 +1,7 @@
 """Scrubs every text field of a record.
 
-Knows how a record is made of texts, lists and JSON, whatever its kind, and that ids are no text. A record in which
-nothing was found is handed back as it is.
+A record is made of texts, lists and JSON, whatever its kind; ids are no text. A record in which nothing was found is
+handed back as it is.
 """
 
 from __future__ import annotations

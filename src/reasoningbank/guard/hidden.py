@@ -1,7 +1,7 @@
 """Finds and removes hidden text: what a person does not see and a model reads.
 
-Knows the characters and the markup that hide, and the writing systems and emoji that need some of the same characters.
-`hidden` says what is there, `visible` gives the text without it. Refuses to know whether what was hidden meant harm.
+Characters and markup may hide text; writing systems and emoji need some of the same characters. `hidden` says what is
+there, `visible` gives the text without it. Whether what was hidden meant harm is not judged here.
 """
 
 from __future__ import annotations

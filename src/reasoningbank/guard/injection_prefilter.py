@@ -1,7 +1,7 @@
 """Keyword prefilter for the prompt-injection patterns (`guard.injection_patterns`).
 
 A pattern matches only where certain words begin, and most texts have none of them, or not in the company that it takes.
-Knows these words for each tell and errs only towards asking the pattern; a test holds the two against each other.
+The table of these words for each tell errs only towards asking the pattern; a test holds the two against each other.
 """
 
 from __future__ import annotations

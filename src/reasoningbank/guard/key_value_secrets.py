@@ -1,8 +1,7 @@
 """Finds secrets that only their surroundings give away: `API_KEY=…`, `"password": "…"`, `Authorization: Bearer …`.
 
-Knows the words that announce a secret, the ways in which shells, YAML, JSON, TOML, HTTP, diffs and reprs put a value
-behind a name, and which names and values are harmless. Each step looks at a bounded stretch of text after a word that
-was found by plain search, so the time is linear whatever the text.
+Covers the ways in which shells, YAML, JSON, TOML, HTTP, diffs and reprs put a value behind a name. Each step looks at a
+bounded stretch of text after a word that was found by plain search, so the time is linear whatever the text.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Classifies the name of a value: of a password, a token or key, perhaps a key, or of nothing secret.
 
-Knows the words that announce a secret, and the words that look like them and announce none. Knows nothing of values.
+Tables of the words that announce a secret, and of those that look like them and announce none. Independent of values.
 """
 
 from __future__ import annotations

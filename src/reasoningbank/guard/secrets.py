@@ -2,7 +2,7 @@
 
     text → suspects? (a few plain searches) → places → text with [SECRET:github-pat]
 
-Knows the order of the searches and when a text needs none of them. What a secret looks like is known to `rules` (tokens
+Decides the order of the searches and when a text needs none of them. What a secret looks like stands in `rules` (tokens
 with a prefix), `key_value_secrets` (a name and a value), `addresses` (passwords in URLs), `blocks` (private keys) and
 `personal` (on request). Scrubbing a scrubbed text changes nothing. Time is linear in the text, whatever stands in it.
 """

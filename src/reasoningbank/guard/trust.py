@@ -1,8 +1,8 @@
 """Trust of a memory: the least of its origin and all it was made from, unless somebody vouches.
 
-Outcomes never come into it: a poisoned memory that works gains confidence, not trust. Knows how levels follow from
-origins, parents and rulings, and who may change what. `guard.admission` uses it at every write, `guard.rulings` at
-every decision; who may claim which origin is known by `guard.speakers`.
+Outcomes never come into it: a poisoned memory that works gains confidence, not trust. Levels follow from origins,
+parents and rulings. `guard.admission` uses it at every write, `guard.rulings` at every decision; who may claim which
+origin is decided by `guard.speakers`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tells whether a value under a name is a secret.
 
-Knows what was drawn by lot, what a person would only write for a password, and which pieces of programs, paths and
-prose look like either. Knows nothing of how a name and its value were found.
+Tells what was drawn by lot, and what a person would only write for a password, from the pieces of programs, paths and
+prose that look like either. Independent of how a name and its value were found.
 """
 
 from __future__ import annotations

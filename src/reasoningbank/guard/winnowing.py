@@ -2,8 +2,8 @@
 
 A text is known by marks: hashes of three words in a row, thinned so that any eight words in a row that two texts share
 give them at least one mark in common (winnowing); and hashes of its longest words alone, read through disguise, by
-which it is known when words were left out, put in, turned around or spelt otherwise. Marks find, the words decide.
-Knows nothing of meaning: a true paraphrase is not recognised here.
+which it is known when words were left out, put in, turned around or spelt otherwise. Fingerprints select candidates;
+shared words confirm a copy. A true paraphrase is not recognised here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Likeness of a query and a memory in wording, order kept and parameters set aside.
 
-Knows how the forms of a title and a description are packed into a row, and compares many of them at once: the longest
-common subsequence by bits, a machine word for each text. Refuses to know what the likeness is worth.
+The forms of a title and a description are packed into a row, and many rows are compared at once: the longest common
+subsequence by bits, a machine word for each text. What the likeness is worth is decided elsewhere.
 """
 
 from __future__ import annotations

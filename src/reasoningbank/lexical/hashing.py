@@ -1,6 +1,6 @@
 """Hashes names to numbers: 64-bit keys for equality filters, 32-bit keys for terms.
 
-Knows hashing and remembers what it hashed, within bounds. Refuses to know where keys are kept.
+Remembers what it hashed, within bounds. Independent of where keys are kept.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Anthropic models, over the official client.
 
-Knows the request: a schema is asked for as the input of a tool that must be called. Refuses to read the environment, to
-retry, and to repeat a key or a server's words in an error. The temperature is not sent: newer models refuse it, and
-newer clients no longer know it.
+A schema is asked for as the input of a tool that must be called. Never reads the environment, never retries, and never
+repeats a key or a server's words in an error. The temperature is not sent: newer models refuse it, and newer clients no
+longer know it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The official client of a provider, made when it is first needed and shared by all threads.
 
-Knows how such clients are built alike, that they fail alike, and how long an answer may take in all: a server that
-drips its answer is left at the deadline too. Refuses to retry (`patient` does that, and the queue with more patience).
+Such clients are built alike and fail alike. An answer has a deadline in all: a server that drips its answer is left at
+it too. Never retries (`patient` does that, and the queue with more patience).
 """
 
 from __future__ import annotations

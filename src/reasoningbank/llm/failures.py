@@ -1,7 +1,7 @@
 """Classifies a failed request: an outage that passes, a configuration to mend, or a request that will never work.
 
-Knows HTTP's numbers. Refuses to repeat a server's words, which may hold the key or the text that was sent; only the
-host is named, because an address may carry a password.
+Never repeats a server's words, which may hold the key or the text that was sent; only the host is named, because an
+address may carry a password.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """OpenAI models, or any server that speaks the same protocol, over the official client.
 
-Knows the request and how servers differ in it. Refuses to read the environment, to retry (`patient` and the queue do
-that), and to repeat a key or a server's words in an error.
+Servers differ in the parameters that they accept. Never reads the environment, never retries (`patient` and the queue
+do that), and never repeats a key or a server's words in an error.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     behind, and free to write → brought up to date, as far as the budget goes
     behind, and somebody else is at it → the index continued in memory with what it lacks, where it can be
 
-Knows that whoever has the right to write folds for all: a search takes it only when nobody has it, and not right after
-it or another process has. What is continued in memory is thrown away with the next commit of the index.
+Whoever has the right to write folds for all: a search takes it only when nobody has it, and not right after it or
+another process has. What is continued in memory is thrown away with the next commit of the index.
 """
 
 from __future__ import annotations

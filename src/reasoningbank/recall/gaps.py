@@ -1,6 +1,6 @@
 """Knowledge gaps: which searches count, which questions are the same one, and which are still open.
 
-Knows nothing of how the log is kept (`recall.exposure_log` writes it, the store holds it). A gap that a later memory
+Independent of how the log is kept (`recall.exposure_log` writes it, the store holds it). A gap that a later memory
 answers is no gap any more, so every listing asks again.
 """
 

@@ -1,7 +1,7 @@
 """Index of the memory graph's nodes and edge sentences, as rows like those of memories.
 
-Knows which words and marks a node or an edge is found by. The marks are tags without a word in them: a filter can ask
-for a label or a conversation before anything is compared, and no question meets them by its words.
+A node or an edge is found by its words and its marks. The marks are tags without a word in them: a filter can ask for a
+label or a conversation before anything is compared, and no question meets them by its words.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Follows the feed and keeps an index in step with it.
 
-Knows what each kind of change means for an index and in which order to do things: rows and keywords first, so that a
-fresh memory can be found by its words at once, vectors after. Does not know how the index keeps them.
+Rows and keywords come first, so that a fresh memory can be found by its words at once, vectors after. Independent of
+how the index keeps them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Adds links to hits: which memories contradict them, and what else is worth a look.
 
-Knows where links are kept (as edges), that whoever reads one side of a contradiction should know of the other, and that
-a strong link is worth naming though its other end was not found. A stranger's title is not quoted outside of its
-envelope.
+Links are kept as edges. Whoever reads one side of a contradiction should know of the other, and a strong link is worth
+naming though its other end was not found. A stranger's title is not quoted outside of its envelope.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Matches candidates with a query: what each is worth, and which are good enough to be ranked.
 
-Knows the columns that ranking needs and why a candidate is left out. Refuses to know how candidates were found, whom
-they are shown to and what they say.
+Makes the columns that ranking needs and counts why candidates are left out. Independent of how candidates were found
+and whom they are shown to.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compares an index with the records, and rebuilds what of it is damaged.
 
-Knows which memories an index should hold as of the change that it has come to. How it keeps them, and how it knows that
-something is damaged, is its own business.
+The feed tells which memories an index should hold as of the change that it has come to. How it keeps them, and how it
+notices damage, is its own business.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Queries and results of a search: the types, and their validation.
 
-Knows the shape of a question and of an answer, and which questions make no sense. Finds nothing itself.
+Questions that make no sense are rejected here. Finds nothing itself.
 """
 
 from __future__ import annotations

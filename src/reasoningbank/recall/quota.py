@@ -1,7 +1,7 @@
 """Quota of untrusted memories in an answer: one place in five.
 
-Knows how many, and that whoever floods the bank must neither fill the answer nor push others out of it: the surplus is
-dropped before anything is cut to the limit. Which memory is trusted how far is asked of the records.
+Whoever floods the bank must neither fill the answer nor push others out of it: the surplus is dropped before anything
+is cut to the limit. Which memory is trusted how far is asked of the records.
 """
 
 from __future__ import annotations

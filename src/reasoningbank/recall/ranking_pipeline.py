@@ -2,8 +2,8 @@
 
     candidates → relevance → confidence and floor → order → trust and rows in one round trip → quota → checked again
 
-Knows that a filter must never cost recall: when too few candidates survive, it digs deeper. Knows, too, that nobody is
-untrusted as a rule: the rows of those that would be shown then are asked for together with everybody's trust.
+A filter must never cost recall: when too few candidates survive, it digs deeper. As a rule nobody is untrusted, so the
+rows of those that would be shown then are asked for together with everybody's trust.
 """
 
 from __future__ import annotations

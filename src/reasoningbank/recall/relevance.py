@@ -1,7 +1,7 @@
 """Relevance: the chance, from 0 to 1, that a memory is wanted, and the floor from which it is shown.
 
-Knows how to fold the ways of finding (meaning, words, form, neighbours) into one fit, the fit into a probability, and
-how well the best of so many memories fits a question that none of them answers. The coefficients are data
+Folds the ways of finding (meaning, words, form, neighbours) into one fit and the fit into a probability; the floor
+rises with how well the best of so many memories fits a question that none of them answers. The coefficients are data
 (`calibration.json`, made by `scripts/calibrate.py`), one set for each embedder, since a cosine of 0.4 means much for
 one model and nothing for another.
 """

@@ -1,7 +1,7 @@
 """Reranks the best hits by a language model, off unless it is asked for.
 
-Knows how to ask which of a few memories serve a task best and how to read the answer. What the model leaves out keeps
-its place behind what it named; an answer that cannot be read, or none at all, changes nothing and says so.
+The model is asked which of a few memories serve a task best. What the model leaves out keeps its place behind what it
+named; an answer that cannot be read, or none at all, changes nothing and says so.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     catch up → plan → embed → candidates (vectors and keywords) → relevance → confidence and floor → rank → fetch → trim
 
-Knows the order of the steps. Nothing here writes a record.
+Nothing here writes a record.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Explains in one sentence why nothing was shown.
 
-Knows the reasons that a search counts. Names options as the library does; a door may say more, such as where the
-memories are instead.
+Names options as the library does; a door may say more, such as where the memories are instead.
 """
 
 from __future__ import annotations

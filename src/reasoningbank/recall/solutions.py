@@ -1,7 +1,7 @@
 """Looks for the way in which a like task was solved apart from everything else, and gives it one place in an answer.
 
 There is a solution for every solved task, and many tasks are a little alike: in one list, solutions would crowd out
-what is known. Knows where each kind is looked for and where the way stands among the hits.
+what is known. So the way is looked for apart and joins the hits by its score.
 """
 
 from __future__ import annotations

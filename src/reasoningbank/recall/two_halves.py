@@ -1,9 +1,9 @@
 """An index made of any two halves: follows the feed for vectors and words that know nothing of it.
 
-Knows that words come first and vectors follow, that each half remembers how far it has come, and that everything may
-be given again. What is owed is read off the feed: a memory that changed after the vectors' position awaits its vector.
-So nothing is kept here, and whoever dies half-way leaves nothing in doubt. Only the positions are remembered for a
-moment, as a search asks a dozen times: whoever may write asks anew, and from then on knows what it wrote.
+Words come first and vectors follow, each half remembers how far it has come, and everything may be given again. What is
+owed is read off the feed: a memory that changed after the vectors' position awaits its vector. So nothing is kept here,
+and whoever dies half-way leaves nothing in doubt. Only the positions are remembered for a moment, as a search asks a
+dozen times: whoever may write asks anew, and from then on knows what it wrote.
 """
 
 from __future__ import annotations
