@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reasoningbank.guard.unmasked import plain_letters, skeleton
+
 from bench.storms._disguises import DISGUISES, REPORTS, WORDINGS
 from bench.storms._weather import Promise, Weather
 from reasoningbank.config import locate
@@ -21,7 +23,7 @@ from reasoningbank.core.errors import BankError
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import DEFAULT_TENANT, State
-from reasoningbank.guard.unmasked import plain_letters, skeleton
+from reasoningbank.guard.homoglyphs import plain_letters, skeleton
 from reasoningbank.serve.mcp import prompts, resources
 from reasoningbank.serve.mcp.caller import LOCAL
 from reasoningbank.serve.mcp.tools import call

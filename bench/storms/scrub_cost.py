@@ -25,7 +25,7 @@ from reasoningbank.guard.injection_score import suspicion
 from reasoningbank.guard.personal import PERSONAL
 from reasoningbank.guard.risky import risks_of_action, risks_of_text
 from reasoningbank.guard.secrets import Scrubber
-from reasoningbank.guard.text_fingerprint import marks
+from reasoningbank.guard.winnowing import fingerprint
 from reasoningbank.recall.query import MAX_QUERY_CHARS
 from reasoningbank.wiring import ReasoningBank
 
@@ -131,7 +131,7 @@ def rule_sets() -> list[tuple[str, Pass]]:
         ("suspicion", suspicion),
         ("hidden text", hidden),
         ("visible text", visible),
-        ("marks", marks),
+        ("marks", fingerprint),
         ("dangerous advice", risks_of_text),
         ("dangerous action", risks_of_action),
         ("borrowed", lambda text: borrowed_in(text, [text], [""])),

@@ -1,4 +1,4 @@
-"""What every verb needs at hand: the records, whose they are, the clock, ids, the confidence policy, the scrubber and
+"""The context of every verb: the records, whose they are, the clock, ids, the confidence policy, the scrubber and
 the settings.
 """
 
@@ -75,48 +75,50 @@ class BankContext:
                 raise InvalidInput(f"{path} is the file of this bank itself: there is nothing to take over from it.")
 
     def memory(self, reader: Reader, reference: str, namespace: str | None = None) -> Memory:
-        """By id, by key within a namespace, or by a beginning or ending of an id that only one memory has."""
+        """A memory by its id, by its key within a namespace, or by a beginning or ending of an id that only one
+        memory has.
+        """
         # Cleaned as keys are when they are stored. Nothing at all must never stand for "any memory without a key".
         reference = required_text(reference, "An id or key", MAX_TITLE_CHARS)
-        found = reader.get(Memory, [reference]).get(reference)
-        if found is None:
+        record = reader.get(Memory, [reference]).get(reference)
+        if record is None:
             # Keys are kept without secrets, so they are looked for without.
             reference = self.scrubber.scrub(reference).text
-            keyed = reader.select(
+            rows = reader.select(
                 Memory, {"namespace": namespace or self.namespace, "key": reference, "state": LIVE_STATES}, limit=1
             )
-            found = keyed[0] if keyed else None
-        if found is None and (whole := full_id(reader, Memory, reference)) is not None:
-            found = reader.get(Memory, [whole]).get(whole)
-        if found is None:
+            record = rows[0] if rows else None
+        if record is None and (whole := full_id(reader, Memory, reference)) is not None:
+            record = reader.get(Memory, [whole]).get(whole)
+        if record is None:
             where = namespace or self.namespace
             near = self._nearest_key(reader, reference, where)
             hint = f" Did you mean {near!r}?" if near else ""
             raise NotFound(f"There is no memory with the id or key {reference!r} in namespace {where!r}.{hint}")
-        return found
+        return record
 
-    def _nearest_key(self, reader: Reader, typed: str, namespace: str) -> str | None:
+    def _nearest_key(self, reader: Reader, reference: str, namespace: str) -> str | None:
         """The key that somebody probably meant; none among so many that comparing them would take long."""
-        if typed.startswith("mem_"):
+        if reference.startswith("mem_"):
             return None
         keys = [key for key in reader.tally(Memory, "key", {"namespace": namespace, "state": LIVE_STATES}) if key]
         if len(keys) > _MOST_KEYS_COMPARED:
             return None
         from difflib import get_close_matches
 
-        found = get_close_matches(typed, keys, n=1)
-        return self.scrubber.scrub(found[0]).text if found else None
+        matches = get_close_matches(reference, keys, n=1)
+        return self.scrubber.scrub(matches[0]).text if matches else None
 
     def weigh_memories(self, reader: Reader, memories: Sequence[Memory]) -> list[Remembered]:
         """Memories with what they have earned as of now."""
-        earned = reader.earned_by([memory.id for memory in memories], doubtful_ids(memories))
+        evidence = reader.earned_by([memory.id for memory in memories], doubtful_ids(memories))
         uses = self.uses(reader)
         return [
             self._weigh(
                 memory,
-                earned.signals[memory.id],
-                earned.shown.get(memory.id, 0),
-                trust_of(memory, earned.levels),
+                evidence.signals[memory.id],
+                evidence.shown.get(memory.id, 0),
+                trust_of(memory, evidence.levels),
                 uses.get(memory.namespace, 0),
             )
             for memory in memories
@@ -126,11 +128,11 @@ class BankContext:
         """Uses of all memories by namespace, for a policy that compares them; nothing for any other."""
         return reader.uses_by_namespace() if self.policy.compares_uses else {}
 
-    def fresh(self, memory: Memory, scrubbed: Mapping[str, int], trust: Trust | None = None) -> Remembered:
+    def fresh(self, memory: Memory, secrets: Mapping[str, int], trust: Trust | None = None) -> Remembered:
         """A memory that nobody has said anything about yet."""
         trust = level_of(memory.origin) if trust is None else trust
         if abs(self.clock() - memory.created_at) > 1.0:
-            return replace(self._weigh(memory, (), 0, trust), scrubbed=scrubbed)
+            return replace(self._weigh(memory, (), 0, trust), scrubbed=secrets)
         # By the policy itself, not by its name: another setting of its parameters is another policy.
         policy: Any = self.policy
         prior = _prior(policy, memory.initial_confidence)
@@ -141,15 +143,15 @@ class BankContext:
             succeeded=0,
             last_used_at=None,
             trust=trust,
-            scrubbed=scrubbed,
+            scrubbed=secrets,
         )
 
     def _weigh(
-        self, memory: Memory, signals: Sequence[Signal], shown: int, trust: Trust, all_uses: int = 0
+        self, memory: Memory, signals: Sequence[Signal], exposures: int, trust: Trust, all_uses: int = 0
     ) -> Remembered:
-        counted = evidence_for(memory, signals)
-        standing = self.policy.standing(memory.initial_confidence, memory.created_at, counted)
-        seen, seen_well = seen_uses(counted)
+        evidence = evidence_for(memory, signals)
+        standing = self.policy.standing(memory.initial_confidence, memory.created_at, evidence)
+        uses, seen_well = seen_uses(evidence)
         return Remembered(
             memory=self.scrub_for_output(memory),
             confidence=self.policy.confidence(standing, self.clock(), Context(total_uses=all_uses)),
@@ -158,27 +160,29 @@ class BankContext:
             last_used_at=standing.last_used_at or None,
             last_success=standing.last_succeeded_at or None,
             last_failure=standing.last_failed_at or None,
-            seen=seen,
+            seen=uses,
             seen_well=seen_well,
             set_aside=len(set_aside_for(memory, signals)),
-            shown=shown,
+            shown=exposures,
             trust=trust,
         )
 
 
-def full_id(reader: Reader, kind: type[R], typed: str) -> str | None:
+def full_id(reader: Reader, kind: type[R], reference: str) -> str | None:
     """The one id that begins or ends with what was typed; None when there is none, an error when there are several."""
     prefix = kind_of(kind).prefix
-    part = id_part(typed, prefix)
+    part = id_part(reference, prefix)
     if part is None:
         return None
     whole = part if part.startswith(f"{prefix}_") else f"{prefix}_{part}"
-    found = {*reader.matching_ids(kind, whole, _MOST_NAMED + 1), *reader.matching_ids(kind, part, _MOST_NAMED + 1)}
-    if len(found) > 1:
-        listed = [f"{i}{_title_of(reader, i)}" for i in sorted(found)]
-        more = " and more" if len(listed) > _MOST_NAMED else ""
-        raise InvalidInput(f"{typed!r} fits several ids: {', '.join(listed[:_MOST_NAMED])}{more}. Type more of it.")
-    return next(iter(found), None)
+    ids = {*reader.matching_ids(kind, whole, _MOST_NAMED + 1), *reader.matching_ids(kind, part, _MOST_NAMED + 1)}
+    if len(ids) > 1:
+        options = [f"{i}{_title_of(reader, i)}" for i in sorted(ids)]
+        more = " and more" if len(options) > _MOST_NAMED else ""
+        raise InvalidInput(
+            f"{reference!r} fits several ids: {', '.join(options[:_MOST_NAMED])}{more}. Type more of it."
+        )
+    return next(iter(ids), None)
 
 
 def _title_of(reader: Reader, record_id: str) -> str:
@@ -188,6 +192,6 @@ def _title_of(reader: Reader, record_id: str) -> str:
 
 @lru_cache(maxsize=256)
 def _prior(policy: Any, initial: float) -> Confidence:
-    """What a policy says of a memory at the moment it is made: the same for all that start alike."""
+    """The confidence of a policy in a memory at the moment it is made: the same for all that start alike."""
     prior: Confidence = policy.confidence(policy.standing(initial, 0.0, ()), 0.0)
     return prior

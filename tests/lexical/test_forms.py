@@ -75,8 +75,8 @@ def test_nothing_is_alike_to_nothing() -> None:
 
 
 def test_endless_words_are_known_by_their_beginning_and_take_no_room() -> None:
-    before = len(forms._known)
+    before = len(forms._codes_by_piece)
     for number in range(50):
         pack([("z" * 10_000 + str(number), "")])
-    assert len(forms._known) <= before + 1
-    assert all(len(piece) <= LONGEST_TERM for piece in forms._known)
+    assert len(forms._codes_by_piece) <= before + 1
+    assert all(len(piece) <= LONGEST_TERM for piece in forms._codes_by_piece)

@@ -162,9 +162,9 @@ class Bank:
         keep: that is looked over for secrets before everybody else has to wait for the unit.
         """
         from reasoningbank.bank.transaction import NoSearch, TransactionStore
-        from reasoningbank.guard.foreseen import foreseeing
+        from reasoningbank.guard.prescan import prescan
 
-        scrubber = foreseeing(self._context.scrubber, coming)
+        scrubber = prescan(self._context.scrubber, coming)
 
         def change(writer: Writer) -> T:
             context = replace(

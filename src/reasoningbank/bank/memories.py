@@ -43,7 +43,7 @@ from reasoningbank.core.types import (
 )
 from reasoningbank.guard.admission import Admitted, admit, is_admitted_at_once, readmit
 from reasoningbank.guard.fields import scrubbed_json
-from reasoningbank.guard.foreseen import foreseeing
+from reasoningbank.guard.prescan import prescan
 from reasoningbank.guard.speakers import require_user
 from reasoningbank.guard.trust import check_may_revise, trust_in
 from reasoningbank.ports import Reader, Writer
@@ -146,7 +146,7 @@ def edit(
 ) -> Remembered:
     """Without changes, `evidence` keep takes an earlier text's evidence over, and reset begins anew."""
     by, wish = clean_origin(editor), evidence_wish(evidence)
-    prepared = replace(context, scrubber=foreseeing(context.scrubber, changes))
+    prepared = replace(context, scrubber=prescan(context.scrubber, changes))
 
     def change(writer: Writer) -> Remembered:
         memory = prepared.memory(writer, reference)

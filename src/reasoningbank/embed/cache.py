@@ -1,7 +1,6 @@
 """Cache in front of any embedder: the same text asked for again soon costs nothing.
 
-Knows how many vectors to keep and for how long. Refuses to know which embedder it fronts, and to write
-anything to disk.
+Bounded in number and in time. Independent of the embedder that it fronts; writes nothing to disk.
 """
 
 from __future__ import annotations
@@ -76,10 +75,10 @@ class CachedEmbedder:
         return rows
 
     def _recall(self, text: str, now: float) -> NDArray[np.float32] | None:
-        found = self._kept.get(text)
-        if found is None:
+        entry = self._kept.get(text)
+        if entry is None:
             return None
-        expires, vector = found
+        expires, vector = entry
         if now >= expires:
             del self._kept[text]
             return None

@@ -1,8 +1,7 @@
 """The n-gram hash embedder: the vectors of claude-flow's `generateHashEmbedding`, to the last bit.
 
-Knows the JavaScript whose vectors it must reproduce: which characters are words and spaces there, the
-31-polynomial over UTF-16 code units in 32 bits, the three seeds and their weights. Refuses to know what the
-words mean, and to load anything heavier than numpy.
+Reproduces the vectors of a JavaScript program: which characters are words and spaces there, the 31-polynomial over
+UTF-16 code units in 32 bits, the three seeds and their weights. Loads nothing heavier than numpy.
 
 One departure: for a text without words the original hashes the empty string; here it is the zero row, which
 is similar to nothing.
@@ -49,10 +48,10 @@ def _powers(base: int, count: int) -> NDArray[np.uint32]:
 
 def words_of(text: str) -> list[bytes]:
     """The words left by JavaScript's toLowerCase, its removal of non-word characters and its split: all ASCII."""
-    lowered = text.lower()
-    if not lowered.isascii():
-        lowered = _WIDE_SPACES.sub(" ", lowered)
-    return lowered.encode("ascii", "ignore").translate(None, _NEITHER_WORD_NOR_SPACE).split()
+    lower = text.lower()
+    if not lower.isascii():
+        lower = _WIDE_SPACES.sub(" ", lower)
+    return lower.encode("ascii", "ignore").translate(None, _NEITHER_WORD_NOR_SPACE).split()
 
 
 class HashEmbedder:
@@ -87,11 +86,11 @@ class HashEmbedder:
             yield first, lines
 
     def _fill(self, rows: NDArray[np.float32], lines: list[bytes]) -> None:
-        joined = b"\n".join(lines) + b"\n"
-        if len(joined) == len(lines):
+        text = b"\n".join(lines) + b"\n"
+        if len(text) == len(lines):
             return
         dimension = self.identity.dimension
-        buckets, weights = self._features(np.frombuffer(joined, dtype=np.uint8))
+        buckets, weights = self._features(np.frombuffer(text, dtype=np.uint8))
         sums = np.bincount(buckets, weights, len(lines) * dimension).reshape(len(lines), dimension)
         norms = np.sqrt(np.einsum("ij,ij->i", sums, sums))
         norms[norms == 0.0] = 1.0
@@ -116,8 +115,8 @@ class HashEmbedder:
         np.cumsum(letters * inverses[: len(codes)], dtype=np.uint32, out=prefix[1:])
 
         # A line without words is one empty word, which has no n-grams.
-        kept = ends > starts
-        starts, ends, row_of_word = starts[kept], ends[kept], row_of_word[kept]
+        mask = ends > starts
+        starts, ends, row_of_word = starts[mask], ends[mask], row_of_word[mask]
         polynomials, lengths, owners = [], [], []
         for size in range(1, min(_LONGEST_NGRAM, len(starts)) + 1):
             first, last = starts[: len(starts) - size + 1], ends[size - 1 :]
@@ -137,10 +136,10 @@ class HashEmbedder:
         weights = np.empty(count * len(WEIGHTS), dtype=np.float64)
         for place, (seed, weight) in enumerate(WEIGHTS.items()):
             part = slice(place * count, (place + 1) * count)
-            hashed = polynomial + power * np.uint32(seed)
+            hashes = polynomial + power * np.uint32(seed)
             # |x| of a signed 32-bit number, as unsigned: JavaScript's Math.abs(-2**31) is 2**31.
-            np.minimum(hashed, -hashed, out=hashed)
-            np.add(hashed % self.identity.dimension, offset, out=buckets[part])
+            np.minimum(hashes, -hashes, out=hashes)
+            np.add(hashes % self.identity.dimension, offset, out=buckets[part])
             weights[part] = weight
         return buckets, weights
 

@@ -1,7 +1,6 @@
 """The local embedder: all-MiniLM-L6-v2 in 8 bits, shipped in the package, run by ONNX Runtime. No download.
 
-Knows where the model's files lie and how to run them on few threads. Refuses to know how they were made
-(scripts/build_minilm.py) and to load any of it before the first text.
+Runs the model's files (made by scripts/build_minilm.py) on few threads, and loads none of them before the first text.
 
 The model reads 256 tokens, roughly 200 English words; what follows them in a text does not reach its vector.
 Each text is run alone: a batch would need padding for about a tenth more speed, and a vector must not depend
@@ -121,7 +120,7 @@ def damaged_files(folder: Path) -> list[str]:
     """The files of a model that do not have the hashes of its manifest."""
     from hashlib import file_digest
 
-    damaged = []
+    names = []
     for name, digest in json.loads(read_plain(folder / "manifest.json"))["files"].items():
         try:
             with open_plain(folder / name) as file:
@@ -129,8 +128,8 @@ def damaged_files(folder: Path) -> list[str]:
         except FileNotFoundError:
             is_whole = False
         if not is_whole:
-            damaged.append(name)
-    return damaged
+            names.append(name)
+    return names
 
 
 def _check_files(folder: Path, stamp: Path | None) -> None:
@@ -143,10 +142,10 @@ def _check_files(folder: Path, stamp: Path | None) -> None:
         with suppress(OSError):
             if stamp is not None and read_plain(stamp) == looks:
                 return
-        damaged = damaged_files(folder)
-    if damaged:
+        names = damaged_files(folder)
+    if names:
         raise EmbedderError(
-            f"{', '.join(damaged)} of the local model in {folder} is not as it was shipped, so its vectors would mean "
+            f"{', '.join(names)} of the local model in {folder} is not as it was shipped, so its vectors would mean "
             "something else. Reinstall it: pip install --force-reinstall --no-deps reasoningbank"
         )
     if stamp is not None:
@@ -156,7 +155,7 @@ def _check_files(folder: Path, stamp: Path | None) -> None:
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C came while a library was loading, which some of them report as a failed import."""
+    """True if Ctrl-C came while a library was loading, which some of them report as a failed import."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt) or "KeyboardInterrupt" in str(error):
             return True

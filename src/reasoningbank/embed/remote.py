@@ -1,7 +1,7 @@
 """Embeddings from OpenAI, or from any server that speaks the same protocol.
 
-Knows the request, its limits and what can go wrong with it. Refuses to read the environment (the key and the
-address are arguments), to send an empty text, and to repeat a key or a server's words in an error.
+Never reads the environment (the key and the address are arguments), never sends an empty text, and never repeats a key
+or a server's words in an error.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class OpenAIEmbedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         rows = np.zeros((len(texts), self.identity.dimension), dtype=np.float32)
-        worded = [place for place, text in enumerate(texts) if text[:LONGEST_TEXT_CHARS].strip()]
-        for places in _batches(worded, self._batch_size):
+        nonempty = [place for place, text in enumerate(texts) if text[:LONGEST_TEXT_CHARS].strip()]
+        for places in _batches(nonempty, self._batch_size):
             rows[places] = self._request([encodable(texts[place][:LONGEST_TEXT_CHARS]) for place in places])
         return rows
 
@@ -115,10 +115,10 @@ class OpenAIEmbedder:
     def own_dimension(self) -> int:
         """How many dimensions the server gives when nobody asks for any number."""
         self._ask_dimension = False
-        found = _dimension_of(self._reply(["dimension"]))
-        if found is None:
+        dimension = _dimension_of(self._reply(["dimension"]))
+        if dimension is None:
             raise self._unreadable()
-        return found
+        return dimension
 
     def _vectors(self, reply: Any, count: int) -> NDArray[np.float32]:
         data = getattr(reply, "data", None)
@@ -127,12 +127,12 @@ class OpenAIEmbedder:
         if len(data) != count:
             raise self._failure(f"sent {len(data)} vectors for {count} texts", "Check the server")
         rows = np.zeros((count, self.identity.dimension), dtype=np.float64)
-        seen: set[int] = set()
+        indices: set[int] = set()
         for item in data:
             index, vector = getattr(item, "index", None), getattr(item, "embedding", None)
-            if not isinstance(index, int) or not isinstance(vector, list) or not 0 <= index < count or index in seen:
+            if not isinstance(index, int) or not isinstance(vector, list) or not 0 <= index < count or index in indices:
                 raise self._unreadable()
-            seen.add(index)
+            indices.add(index)
             if len(vector) != self.identity.dimension:
                 raise self._failure(
                     f"sent vectors of {len(vector)} dimensions where {self.identity.dimension} were wanted",

@@ -3,8 +3,8 @@
 Where Unicode grew after version 8, the reference's tables did not; there the interpreter's own are followed
 (some five hundred marks and signs of rare scripts, none of them in the vocabulary).
 
-Knows how BERT cleans, folds and cuts a text, and the greedy search over a vocabulary. Refuses to know which
-model reads the ids and where its vocabulary file lies.
+Cleans, folds and cuts a text as BERT does, then searches a vocabulary greedily. Independent of the model that reads the
+ids.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ class _Cleaning(dict[int, str | None]):
 
     def __missing__(self, code: int) -> str | None:
         char = chr(code)
-        kept: str | None = char
+        output: str | None = char
         if code == 0xFFFD or unicodedata.category(char) in {"Cc", "Cf", "Co", "Cs"}:
-            kept = None
+            output = None
         elif char.isspace():
-            kept = " "
+            output = " "
         elif any(low <= code <= high for low, high in _IDEOGRAPHS):
-            kept = f" {char} "
-        self[code] = kept
-        return kept
+            output = f" {char} "
+        self[code] = output
+        return output
 
 
 class _Folding(dict[int, str | None]):
@@ -61,13 +61,13 @@ class _Folding(dict[int, str | None]):
 
     def __missing__(self, code: int) -> str | None:
         char = chr(code)
-        kept: str | None = char.lower()
+        output: str | None = char.lower()
         if unicodedata.category(char) == "Mn":
-            kept = None
+            output = None
         elif unicodedata.category(char).startswith("P") or (code < 128 and not char.isalnum() and code != 32):
-            kept = f" {char} "
-        self[code] = kept
-        return kept
+            output = f" {char} "
+        self[code] = output
+        return output
 
 
 _CLEANING: Final = _Cleaning()
@@ -103,8 +103,8 @@ class WordPiece:
         ids = [self._begin]
         for match in _PIECE.finditer(text):
             piece = match.group()
-            known = self._remembered.get(piece)
-            ids.extend(self._tokenize(piece) if known is None else known)
+            entry = self._remembered.get(piece)
+            ids.extend(self._tokenize(piece) if entry is None else entry)
             if len(ids) >= limit:
                 del ids[limit - 1 :]
                 break
@@ -119,12 +119,12 @@ class WordPiece:
                 continue
             for word in words_of(part):
                 ids.extend(self._match(word))
-        found = tuple(ids)
+        piece_ids = tuple(ids)
         if len(piece) <= _LONGEST_REMEMBERED:
             if len(self._remembered) >= _MOST_REMEMBERED:
                 self._remembered = {}
-            self._remembered[piece] = found
-        return found
+            self._remembered[piece] = piece_ids
+        return piece_ids
 
     def _match(self, word: str) -> list[int]:
         whole = self._vocabulary.get(word)

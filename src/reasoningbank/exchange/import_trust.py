@@ -56,7 +56,7 @@ class ImportTrust:
 
 def stamp(claims: ImportTrust, claimed: str) -> str:
     """The origin under which a memory comes in that claims this one."""
-    return speaker_in_file(claimed, _own_name(claims), named=claims.name is not None)
+    return speaker_in_file(claimed, _own_name(claims), is_named=claims.name is not None)
 
 
 def _own_name(claims: ImportTrust) -> str:

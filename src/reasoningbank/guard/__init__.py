@@ -1,1 +1,1 @@
-"""What may not be kept, and what may not be believed: secrets and trust."""
+"""Guards a bank: takes out the secrets that may not be kept, and rules on the trust in what may not be believed."""

@@ -56,10 +56,10 @@ _OF_A_WEBHOOK = re.compile(
 )
 
 
-def in_addresses(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
+def in_addresses(text: str, lower: str, purse: Purse) -> Iterator[Span]:
     allowance = Allowance(text, purse)
     for sign, search in _SEARCHES:
-        position = lowered.find(sign)
+        position = lower.find(sign)
         while position >= 0:
             span = search(text, position)
             # Without a user there is little to look at.
@@ -68,39 +68,39 @@ def in_addresses(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
                 span = allowance.stretch(position)
             if span is not None:
                 yield span
-            position = lowered.find(sign, position + len(sign) if span is None else max(span.end, position + 1))
+            position = lower.find(sign, position + len(sign) if span is None else max(span.end, position + 1))
 
 
 def _encoded_secret(text: str, position: int) -> Span | None:
-    found = _ENCODED.match(text, position)
-    if found is None or is_no_password(found["password"]):
+    match = _ENCODED.match(text, position)
+    if match is None or is_no_password(match["password"]):
         return None
-    return Span(found.start("password"), found.end("password"), "url-password")
+    return Span(match.start("password"), match.end("password"), "url-password")
 
 
 def _pgpass(text: str, position: int) -> Span | None:
-    found = _PGPASS.match(text, position)
-    if found is None or is_no_password(found["password"]):
+    match = _PGPASS.match(text, position)
+    if match is None or is_no_password(match["password"]):
         return None
-    return Span(found.start("password"), found.end("password"), "password")
+    return Span(match.start("password"), match.end("password"), "password")
 
 
 def _plain(text: str, position: int) -> Span | None:
-    found = _WITH_PASSWORD.match(text, position) or _DIRECTORY.match(text, position)
-    if found is not None and not is_no_password(found["password"]) and not _is_lesson(found["password"], found["host"]):
-        return Span(found.start("password"), found.end("password"), "url-password")
-    found = _ALONE.match(text, position)
-    if found is not None and not stands_for_another(found["key"]):
-        name = "sentry-dsn" if "sentry" in found["host"] else "url-token"
-        if by_lot(found["key"]) or (is_hex(found["key"]) and len(found["key"]) >= 24):
-            return Span(found.start("key"), found.end("key"), name)
+    match = _WITH_PASSWORD.match(text, position) or _DIRECTORY.match(text, position)
+    if match is not None and not is_no_password(match["password"]) and not _is_lesson(match["password"], match["host"]):
+        return Span(match.start("password"), match.end("password"), "url-password")
+    match = _ALONE.match(text, position)
+    if match is not None and not stands_for_another(match["key"]):
+        name = "sentry-dsn" if "sentry" in match["host"] else "url-token"
+        if by_lot(match["key"]) or (is_hex(match["key"]) and len(match["key"]) >= 24):
+            return Span(match.start("key"), match.end("key"), name)
         return None
     if _OF_A_WEBHOOK.match(text, position) is None:
         return None
     for name, pattern in _WEBHOOKS:
-        found = pattern.match(text, position)
-        if found is not None and not stands_for_another(found["secret"]):
-            return Span(found.start("secret"), found.end("secret"), name)
+        match = pattern.match(text, position)
+        if match is not None and not stands_for_another(match["secret"]):
+            return Span(match.start("secret"), match.end("secret"), name)
     return None
 
 

@@ -42,22 +42,22 @@ class Admitted:
 
 
 def is_admitted_at_once(memory: Memory) -> bool:
-    """Whether nothing that is there has a say in how far a new memory is believed: the user's own, made of no other."""
+    """True if no record has a say in how far a new memory is believed: it is the user's own, made of no other."""
     return kind_of(memory.origin) == USER and not memory.parents
 
 
-def admit(writer: Writer, memory: Memory, own: str | None = None, borrowed: Sequence[str] = ()) -> Admitted:
+def admit(writer: Writer, memory: Memory, own: str | None = None, borrowings: Sequence[str] = ()) -> Admitted:
     """Keep a new memory, as trusted as it deserves.
 
-    `own` are the words in it that are its maker's, where that is known: only those can repeat a stranger's. `borrowed`
-    is what the session that taught it had from an output.
+    `own` are the words in it that are its maker's, where that is known: only those can repeat a stranger's.
+    `borrowings` are what the session that taught it had from an output.
     """
     if is_admitted_at_once(memory):
         memory = flag(memory, ())
         writer.add(memory)
         return Admitted(memory=memory, trust=Trust.TRUSTED)
     memory = _with_parents(writer, memory, own)
-    ways = (*doubts_of(memory), *(f"{BORROWED}: {kind}" for kind in borrowed))
+    ways = (*doubts_of(memory), *(f"{BORROWED}: {kind}" for kind in borrowings))
     level = Trust.UNTRUSTED if ways else least(writer, memory.origin, memory.parents)
     memory = _examine_at(writer, memory, level, ways)
     writer.add(memory)
@@ -65,7 +65,7 @@ def admit(writer: Writer, memory: Memory, own: str | None = None, borrowed: Sequ
     return Admitted(memory=memory, trust=level)
 
 
-def readmit(writer: Writer, before: Memory, after: Memory, editor: str, borrowed: Sequence[str] = ()) -> Admitted:
+def readmit(writer: Writer, before: Memory, after: Memory, editor: str, borrowings: Sequence[str] = ()) -> Admitted:
     """Keep a new revision by `editor`. Origin and parents stay; what the new text repeats is added to the parents."""
     level = trust_in(writer, before)
     if all(getattr(before, name) == getattr(after, name) for name in (*_TEXTS, "state", "metadata", "parents")):
@@ -80,7 +80,7 @@ def readmit(writer: Writer, before: Memory, after: Memory, editor: str, borrowed
         after = flag(after, doubts_of(after, before))
     else:
         after = _with_parents(writer, after)
-        ways = (*doubts_of(after, before), *(f"{BORROWED}: {kind}" for kind in borrowed))
+        ways = (*doubts_of(after, before), *(f"{BORROWED}: {kind}" for kind in borrowings))
         level = Trust.UNTRUSTED if ways else min(level, least(writer, editor, after.parents))
         after = _examine_at(writer, after, level, ways)
     writer.revise(after)
@@ -90,7 +90,7 @@ def readmit(writer: Writer, before: Memory, after: Memory, editor: str, borrowed
 
 
 def is_held(reader: Reader, memory: Memory) -> bool:
-    """Whether a memory that comes back to life belongs into quarantine: it was there last, or its origin is revoked."""
+    """True if a memory that comes back to life belongs into quarantine: it was there last, or its origin is revoked."""
     if kind_of(memory.origin) == USER and not memory.parents:
         return False
     alive = [
@@ -102,41 +102,39 @@ def is_held(reader: Reader, memory: Memory) -> bool:
 
 
 def _origins_above(reader: Reader, memory: Memory) -> set[str]:
-    origins, seen, frontier = {memory.origin}, {memory.id}, set(memory.parents)
-    while frontier := frontier - seen:
-        seen |= frontier
+    origins, ids, frontier = {memory.origin}, {memory.id}, set(memory.parents)
+    while frontier := frontier - ids:
+        ids |= frontier
         above = reader.get(Memory, sorted(frontier))
         origins.update(parent.origin for parent in above.values())
-        frontier = {parent for found in above.values() for parent in found.parents}
+        frontier = {parent for ancestor in above.values() for parent in ancestor.parents}
     return origins
 
 
 def _with_parents(reader: Reader, memory: Memory, own: str | None = None) -> Memory:
     """With what it repeats, and with what was shown to whoever learned it and cannot be believed."""
     # A file that the user chose is a source of its own, and has no more to lose.
-    found = [] if kind_of(memory.origin) == IMPORT else _repeated(reader, memory, own)
-    if not found and memory.source is None and not memory.parents:
+    sources: list[str] = []
+    if kind_of(memory.origin) != IMPORT:
+        from reasoningbank.guard.winnowing import repeated_ids
+
+        sources = repeated_ids(reader, memory, own)
+    if not sources and memory.source is None and not memory.parents:
         return memory
     if memory.source is not None:
-        shown = list(reader.shown_in(memory.source))
-        levels = reader.trust_levels(shown) if shown else {}
-        found += [i for i in shown if i != memory.id and levels.get(i) == Trust.UNTRUSTED]
-    parents = tuple(dict.fromkeys((*memory.parents, *found)))
+        memory_ids = list(reader.shown_in(memory.source))
+        levels = reader.trust_levels(memory_ids) if memory_ids else {}
+        sources += [i for i in memory_ids if i != memory.id and levels.get(i) == Trust.UNTRUSTED]
+    parents = tuple(dict.fromkeys((*memory.parents, *sources)))
     return memory if parents == memory.parents else replace(memory, parents=parents)
 
 
 # What knows a text again is loaded with the first stranger's: a search, and a store of the user's own, need none of it.
-def _repeated(reader: Reader, memory: Memory, own: str | None) -> list[str]:
-    from reasoningbank.guard.text_fingerprint import repeated_ids
-
-    return repeated_ids(reader, memory, own)
-
-
 def known_again_by(memory: Memory, level: Trust) -> Sequence[int]:
-    """What an untrusted memory is known again by; the others need no marks."""
+    """Marks that an untrusted memory is known again by; the others need none."""
     if level is not Trust.UNTRUSTED:
         return ()
-    from reasoningbank.guard.text_fingerprint import marks_of
+    from reasoningbank.guard.winnowing import marks_of
 
     return marks_of(memory)
 
@@ -149,22 +147,22 @@ def doubts_of(memory: Memory, before: Memory | None = None) -> tuple[str, ...]:
     """
     if kind_of(memory.origin) == USER:
         return ()
+    from reasoningbank.guard.homoglyphs import disguises
     from reasoningbank.guard.risky import risks_of_memory
-    from reasoningbank.guard.text_fingerprint import text_of
-    from reasoningbank.guard.unmasked import disguises
+    from reasoningbank.guard.winnowing import text_of
 
     ways = {} if kind_of(memory.origin) == IMPORT else disguises(text_of(memory))
     return (
         *(f"{DISGUISED}: {way} ×{count}" for way, count in ways.items()),
         *(f"{RISKY}: {kind}" for kind in risks_of_memory(memory)),
-        *(told for told in (warnings_of(before) if before is not None else ()) if told.startswith(BORROWED)),
+        *(warning for warning in (warnings_of(before) if before is not None else ()) if warning.startswith(BORROWED)),
     )
 
 
 def examine(memory: Memory, ways: Sequence[str] = ()) -> Memory:
     """An untrusted memory with its warnings and without its hidden text; quarantined when the advice is against it."""
     from reasoningbank.guard.injection_score import suspicion
-    from reasoningbank.guard.text_fingerprint import text_of
+    from reasoningbank.guard.winnowing import text_of
 
     advice = suspicion(text_of(memory))
     memory = flag(memory, (*ways, *advice.sentences))
@@ -203,27 +201,22 @@ def refold_among(writer: Writer, memories: Collection[str]) -> int:
 
 
 def _belongs_out(reader: Reader, memory: Memory, level: Trust) -> bool:
-    revoked = _revoked_in(reader)
+    # Asked once in a unit: every question makes the rows that wait be written one by one.
+    origins = _revocations.get(reader)
+    if origins is None:
+        origins = _revocations[reader] = revoked_origins(reader)
     # Nothing of a peer that nobody has spoken of is found.
     is_quarantined = kind_of(memory.origin) == PEER and memory.origin not in peer_trust(reader)
-    if memory.origin in revoked or is_quarantined:
+    if memory.origin in origins or is_quarantined:
         return True
     parents = reader.get(Memory, memory.parents) if memory.parents else {}
     out = [parent for parent in parents.values() if parent.state in _OUT]
     if level is Trust.UNTRUSTED:
         return any(level_of(parent.origin) < Trust.TRUSTED for parent in out)
-    return any(parent.origin in revoked for parent in out)
+    return any(parent.origin in origins for parent in out)
 
 
-_revoked: WeakKeyDictionary[Reader, frozenset[str]] = WeakKeyDictionary()
-
-
-def _revoked_in(reader: Reader) -> frozenset[str]:
-    """Asked once in a unit: every question makes the rows that wait be written one by one."""
-    known = _revoked.get(reader)
-    if known is None:
-        known = _revoked[reader] = revoked_origins(reader)
-    return known
+_revocations: WeakKeyDictionary[Reader, frozenset[str]] = WeakKeyDictionary()
 
 
 def flag(memory: Memory, advice: Sequence[str]) -> Memory:

@@ -57,7 +57,7 @@ class Allowance:
         self._stretch_chars = STRETCH_CHARS
 
     def covers(self, position: int, looks: int) -> bool:
-        """Whether so many looks at this place are still allowed."""
+        """True if so many looks at this place are still allowed."""
         if position > self._seen_to:
             self._left += (position - self._seen_to) / CHARS_PER_LOOK
             self._seen_to = position
@@ -68,7 +68,8 @@ class Allowance:
         return True
 
     def stretch(self, position: int) -> Span:
-        """What is taken out instead, each time twice as much: to the end of a line, of a word, or of the patience.
+        """The span that is taken out instead, each time twice as long: to the end of a line, of a word, or of the
+        patience.
 
         When the looks of all searches are spent, it is the rest of the text.
         """
@@ -78,7 +79,7 @@ class Allowance:
             end = len(text)
         self._stretch_chars *= 2
         ends = (text.find(sign, end, end + _TO_ITS_END_CHARS) for sign in "\n ")
-        self._seen_to = self.cut_to = min(next((found for found in ends if found >= 0), end), len(text))
+        self._seen_to = self.cut_to = min(next((place for place in ends if place >= 0), end), len(text))
         return Span(position, self.cut_to, UNEXAMINED)
 
 
@@ -107,7 +108,7 @@ def unblanked_near(text: str, places: Iterable[tuple[int, int]]) -> str:
             parts.append(" " * (begin - kept_to))
             kept_to = begin
         ends = (text.find(sign, stop, stop + _TO_ITS_END_CHARS) for sign in "\n ")
-        stop = next((found for found in ends if found >= 0), min(stop + _TO_ITS_END_CHARS, len(text)))
+        stop = next((place for place in ends if place >= 0), min(stop + _TO_ITS_END_CHARS, len(text)))
         parts.append(text[kept_to:stop])
         kept_to = stop
     parts.append(" " * (len(text) - kept_to))

@@ -1,7 +1,7 @@
 """Audits trust: whether any memory is believed more than its origin, its parents and the rulings allow.
 
-Knows the one law that a view of trust must obey, and checks it against the records. Repairs nothing: a level that
-nobody can explain is for a person to look at.
+Checks the one law that a view of trust must obey against the records. Repairs nothing: a level that nobody can explain
+is for a person to look at.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ PROBLEM = "believed more than its origin, its parents and the rulings allow"
 
 
 def believed_without_reason(store: Store, tenant: str) -> list[Damage]:
-    found: list[Damage] = []
+    damages: list[Damage] = []
     for page in _pages(store, tenant):
         doubtful = [memory for memory in page if memory.parents or kind_of(memory.origin) != USER]
         if doubtful:
             with store.read(tenant) as reader:
-                found += [Damage(kind="trust", id=i, problem=PROBLEM) for i in _too_high(reader, doubtful)]
-    return found
+                damages += [Damage(kind="trust", id=i, problem=PROBLEM) for i in _too_high(reader, doubtful)]
+    return damages
 
 
 def _pages(store: Store, tenant: str) -> Iterator[Sequence[Memory]]:
@@ -45,8 +45,8 @@ def _too_high(reader: Reader, memories: Sequence[Memory]) -> Iterator[str]:
     peers = peer_trust(reader)
     for memory in memories:
         bounds = [trust_of(parents[parent], levels) for parent in memory.parents if parent in parents]
-        allowed = max(
+        ceiling = max(
             min([level_given(peers, memory.origin), *bounds]), vouched_trust(approvals, memory) or Trust.UNTRUSTED
         )
-        if trust_of(memory, levels) > allowed:
+        if trust_of(memory, levels) > ceiling:
             yield memory.id

@@ -36,11 +36,17 @@ def key_blocks(text: str) -> Iterator[Span]:
         while at < len(ends) and ends[at].start() < begin.end():
             at += 1
         whole = at < len(ends) and ends[at].end() <= limit
-        stop = ends[at].end() if whole else _cut_off(text, begin.end(), limit)
+        if whole:
+            stop = ends[at].end()
+        else:
+            # Cut off: as far as its lines go.
+            rest = _LINES.match(text, begin.end(), limit)
+            stop = begin.end() if rest is None else rest.end()
         if len(_NO_BASE64.sub("", text[begin.end() : ends[at].start() if whole else stop])) >= FEWEST_KEY_CHARS:
-            yield Span(begin.start(), stop, _block_kind(begin["kind"], pgp=begin["pgp"] is not None))
-    for found in _PUTTY.finditer(text):
-        yield Span(found.start(), found.end(), "putty-private-key")
+            kind = "pgp" if begin["pgp"] is not None else "ssh" if "OPENSSH" in begin["kind"] else ""
+            yield Span(begin.start(), stop, f"{kind}-private-key" if kind else "private-key")
+    for match in _PUTTY.finditer(text):
+        yield Span(match.start(), match.end(), "putty-private-key")
 
 
 _MANIFEST = re.compile(r"^[ \t-]{0,40}kind:[ \t]{0,4}[\"']?Secret\b", re.MULTILINE)
@@ -58,20 +64,9 @@ BEFORE_DATA_CHARS = 2_000
 
 def secret_manifests(text: str) -> Iterator[Span]:
     """Every value under `data:` of a Kubernetes Secret: base64 hides what it is, the manifest says that it is one."""
-    kinds = [found.start() for found in _MANIFEST.finditer(text)]
+    kinds = [match.start() for match in _MANIFEST.finditer(text)]
     for block in _DATA.finditer(text) if kinds else ():
         near = bisect_left(kinds, block.start() - BEFORE_DATA_CHARS)
         if near < len(kinds) and kinds[near] <= block.end() + BEFORE_DATA_CHARS:
             for entry in _ENTRY.finditer(text, block.start("lines"), block.end("lines")):
                 yield Span(entry.start("value"), entry.end("value"), "kubernetes-secret")
-
-
-def _cut_off(text: str, start: int, limit: int) -> int:
-    rest = _LINES.match(text, start, limit)
-    return start if rest is None else rest.end()
-
-
-def _block_kind(kind: str, *, pgp: bool) -> str:
-    if pgp:
-        return "pgp-private-key"
-    return "ssh-private-key" if "OPENSSH" in kind else "private-key"

@@ -46,10 +46,10 @@ def borrowed_in(action: str, outputs: Sequence[str], own: Sequence[str]) -> tupl
         waiting = [(kind, thing) for kind, thing in waiting if thing not in words]
         if not waiting:
             break
-        printed = _in_one_line(output)
+        line = _in_one_line(output)
         later = []
         for kind, thing in waiting:
-            if thing in printed and not (kind == _COMMAND and _is_its_own(thing, words)):
+            if thing in line and not (kind == _COMMAND and _is_its_own(thing, words)):
                 kinds.append(kind)
             else:
                 later.append((kind, thing))
@@ -69,7 +69,7 @@ def _borrowable(action: str) -> Iterator[tuple[str, str]]:
         _, scheme, rest = address.partition("://")
         host = rest.partition("/")[0].rpartition("@")[2].partition(":")[0] if scheme else address
         if not is_local(host):
-            yield from (("an address", named) for named in dict.fromkeys((address, host)))
+            yield from (("an address", part) for part in dict.fromkeys((address, host)))
     yield from (("the value of a variable", value) for value in map(_value_of, _SETTING.findall(text)) if value)
     for path in _PATH.findall(_ADDRESS.sub(" ", text)):
         if not _OF_THE_SYSTEM.fullmatch(path):

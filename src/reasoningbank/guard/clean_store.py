@@ -2,7 +2,7 @@
 
 Whoever writes through `CleanStore` keeps no secret, whether or not it was thought of; whoever reads through
 `CleanReader` hands out none that was kept before it was known to be one. A record that was scrubbed just before is
-known as clean (`guard.fields`), so a second look costs next to nothing. Knows nothing about what is written, or why.
+known as clean (`guard.fields`), so a second look costs next to nothing. Independent of what is written, and why.
 """
 
 from __future__ import annotations
@@ -84,39 +84,42 @@ class CleanReader:
         return getattr(self._reader, name)
 
     def get(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
-        return {name: outgoing(self._scrubber, one) for name, one in self._reader.get(kind, ids).items()}
+        return {name: outgoing(self._scrubber, record) for name, record in self._reader.get(kind, ids).items()}
 
     def select(self, kind: type[R], *where: Any, **how: Any) -> list[R]:
-        return [outgoing(self._scrubber, one) for one in self._reader.select(kind, *where, **how)]
+        return [outgoing(self._scrubber, record) for record in self._reader.select(kind, *where, **how)]
 
     def select_either(self, kind: type[R], *where: Any) -> list[list[R]]:
-        return [[outgoing(self._scrubber, one) for one in found] for found in self._reader.select_either(kind, *where)]
+        return [
+            [outgoing(self._scrubber, record) for record in records]
+            for records in self._reader.select_either(kind, *where)
+        ]
 
-    def strongest_edges(self, *asked: Any, **how: Any) -> list[list[Edge]]:
-        found = self._reader.strongest_edges(*asked, **how)
-        return [[outgoing(self._scrubber, edge) for edge in edges] for edges in found]
+    def strongest_edges(self, *args: Any, **how: Any) -> list[list[Edge]]:
+        edge_lists = self._reader.strongest_edges(*args, **how)
+        return [[outgoing(self._scrubber, edge) for edge in edges] for edges in edge_lists]
 
-    def trust_and_memories(self, *asked: Any) -> tuple[dict[str, int], dict[str, Memory]]:
-        levels, memories = self._reader.trust_and_memories(*asked)
-        return levels, {name: outgoing(self._scrubber, one) for name, one in memories.items()}
+    def trust_and_memories(self, *args: Any) -> tuple[dict[str, int], dict[str, Memory]]:
+        levels, memories = self._reader.trust_and_memories(*args)
+        return levels, {name: outgoing(self._scrubber, memory) for name, memory in memories.items()}
 
     def nodes_between(self, *window: Any, **how: Any) -> list[Node]:
-        return [outgoing(self._scrubber, one) for one in self._reader.nodes_between(*window, **how)]
+        return [outgoing(self._scrubber, node) for node in self._reader.nodes_between(*window, **how)]
 
     def tally(self, kind: type[R], *by: Any) -> dict[str, int]:
-        counted: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for name, number in self._reader.tally(kind, *by).items():
-            counted[self._scrubber.scrub(name).text if type(name) is str else name] += number
-        return dict(counted)
+            counts[self._scrubber.scrub(name).text if type(name) is str else name] += number
+        return dict(counts)
 
     def revisions(self, kind: type[R], record_id: str) -> list[R]:
-        return [outgoing(self._scrubber, one) for one in self._reader.revisions(kind, record_id)]
+        return [outgoing(self._scrubber, record) for record in self._reader.revisions(kind, record_id)]
 
     def side_records(self, kind: type[S]) -> list[S]:
-        return [outgoing(self._scrubber, one) for one in self._reader.side_records(kind)]
+        return [outgoing(self._scrubber, record) for record in self._reader.side_records(kind)]
 
     def leases(self, job_ids: Sequence[str] | None = None) -> list[Lease]:
-        return [outgoing(self._scrubber, one) for one in self._reader.leases(job_ids)]
+        return [outgoing(self._scrubber, lease) for lease in self._reader.leases(job_ids)]
 
 
 @contextmanager

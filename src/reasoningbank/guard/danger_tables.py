@@ -45,7 +45,7 @@ MORE_OPTIONS = pattern(
     r"(?i)StrictHostKeyChecking[= ](?:no|off|accept-new)|UserKnownHostsFile[= ]/dev/null|core\.hooksPath"
     r"|commit\.gpgsign=false|http\.sslVerify|sslVerify=false|strict-ssl|global\.trusted-host"
 )
-"""What a word says wherever in it that stands."""
+"""Dangerous wherever in a word it stands."""
 
 # ---------------------------------------------------------------- programs, by their words
 

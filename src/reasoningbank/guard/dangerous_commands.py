@@ -24,7 +24,7 @@ MOST_COMMANDS = 200
 MOST_INNER = 3
 """Lines inside of one another."""
 Danger = tuple[str, str]
-"""What it does, and the word that shows it."""
+"""The kind of danger, and the word that shows it."""
 
 # ---------------------------------------------------------------- addresses
 
@@ -76,12 +76,12 @@ def dangers_in(action: str) -> Iterator[Danger]:
 
 
 def _of_statements(text: str) -> Iterator[Danger]:
-    lowered = text.lower()
+    lower = text.lower()
     for signs, kind, way in (
         (tables.DROPPING_SIGNS, tables.DROPS, tables.DROPPING),
         (tables.SWITCHING_SIGNS, tables.SKIPS, tables.SWITCHED_OFF),
     ):
-        if any(sign in lowered for sign in signs) and (match := way.search(text)):
+        if any(sign in lower for sign in signs) and (match := way.search(text)):
             yield kind, match[0].strip()
 
 
@@ -286,8 +286,8 @@ def _of_fetcher(name: str, bare: tuple[str, ...], args: str) -> Iterator[Danger]
         else:
             is_remote |= "$" in word or (host is not None and not is_local(host[1]))
     # The addresses may stand in a file.
-    listed = {"curl": ("-K", "--config"), "wget": ("-i", "--input-file")}.get(name, ())
-    if is_remote or any(word in listed for word in bare):
+    options = {"curl": ("-K", "--config"), "wget": ("-i", "--input-file")}.get(name, ())
+    if is_remote or any(word in options for word in bare):
         yield tables.FETCHES, bare[0]
         if name == "curl" and _UPLOADS.search(args):
             yield tables.SENDS, bare[0]

@@ -1,7 +1,7 @@
 """Strips characters that may be hidden in the middle of a token.
 
 Zero-width characters, full-width letters and line breaks of every kind split a token for a pattern and not for whoever
-copies it. Knows how to take them out and where each remaining character stood.
+copies it. They are taken out here, and the place of each remaining character is kept.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Unwrapped:
         return span._replace(start=self._original(span.start, after=True), end=self._original(span.end, after=False))
 
     def crosses(self, start: int, end: int) -> bool:
-        """Whether something was taken out between these two places of `text`."""
+        """True if something was taken out between these two places of `text`."""
         return bisect_right(self._starts, end - 1) > bisect_right(self._starts, start)
 
     def _original(self, position: int, *, after: bool) -> int:
@@ -77,23 +77,23 @@ def without_invisible(text: str, purse: Purse) -> Unwrapped | None:
         return None
     starts: list[int] = []
     ends: list[int] = []
-    for found in _invisible().finditer(text):
-        start, end = found.span()
+    for match in _invisible().finditer(text):
+        start, end = match.span()
         starts.append(start)
         ends.append(end)
     purse.left -= len(starts) / 2
-    narrowed = text.translate(_full_width()) if b"\xef\xbc" in raw or b"\xef\xbd" in raw else text
-    return Unwrapped(_invisible().sub("", narrowed), starts, ends) if starts or narrowed != text else None
+    narrow = text.translate(_full_width()) if b"\xef\xbc" in raw or b"\xef\xbd" in raw else text
+    return Unwrapped(_invisible().sub("", narrow), starts, ends) if starts or narrow != text else None
 
 
 def without_breaks(text: str, purse: Purse) -> Unwrapped | None:
     """Read on over line ends: after a backslash, across quotes that close and open again, or in the middle of a run."""
-    removed = sorted({*_line_ends(text, purse), *_joints(text, purse)})
-    if not removed:
+    spans = sorted({*_line_ends(text, purse), *_joints(text, purse)})
+    if not spans:
         return None
-    starts, ends = [start for start, _ in removed], [end for _, end in removed]
-    kept = [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
-    return Unwrapped("".join(kept), starts, ends)
+    starts, ends = [start for start, _ in spans], [end for _, end in spans]
+    parts = [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
+    return Unwrapped("".join(parts), starts, ends)
 
 
 _OPENS_AGAIN = pattern(r"\n[ \t]{0,80}[+.&]?[ \t]{0,8}[bruf]?[\"']")
@@ -113,22 +113,22 @@ def _line_ends(text: str, purse: Purse) -> Iterator[tuple[int, int]]:
         end = position - 1 if text[position - 1] == "\r" else position
         last = text[end - 1]
         if last in ("'", '"', "+", "."):
-            opened = _OPENS_AGAIN.match(text, position)
-            closed = _CLOSED.search(text, max(0, end - 20), end) if opened is not None else None
-            if closed is not None and opened is not None:
-                yield closed.start(), opened.end()
+            opening = _OPENS_AGAIN.match(text, position)
+            closing = _CLOSED.search(text, max(0, end - 20), end) if opening is not None else None
+            if closing is not None and opening is not None:
+                yield closing.start(), opening.end()
         else:
-            found = _GOES_ON.match(text, position)
-            if found is not None:
-                yield end - 1 if last in ("\\", "=") else end, found.end()
+            match = _GOES_ON.match(text, position)
+            if match is not None:
+                yield end - 1 if last in ("\\", "=") else end, match.end()
 
 
 def _joints(text: str, purse: Purse) -> Iterator[tuple[int, int]]:
     for plus in _MAY_JOIN.finditer(text):
         purse.left -= 1
-        found = _JOINT.search(text, max(0, plus.start() - 5), plus.start() + 6)
-        if found is not None:
-            yield found.span()
+        match = _JOINT.search(text, max(0, plus.start() - 5), plus.start() + 6)
+        if match is not None:
+            yield match.span()
 
 
 @cache

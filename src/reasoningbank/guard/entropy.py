@@ -1,7 +1,7 @@
 """Tells random strings from words that a person wrote.
 
-Knows letters, digits and which pairs of letters English and code are made of. Knows no format and no keyword. Every
-threshold was set on generated tokens against sources, logs and prose (`python -m bench scrub`).
+Judges by letters, digits and the pairs of letters that English and code are made of. Independent of formats and
+keywords. Every threshold was set on generated tokens against sources, logs and prose (`python -m bench scrub`).
 """
 
 from __future__ import annotations
@@ -76,32 +76,32 @@ def stands_for_another(value: str, *, may_count: bool = False) -> bool:
 
     `may_count` where a name leaves no other reading: there 1234567 and abcdef may be part of a long secret.
     """
-    folded = value.lower()
-    if _STANDS_FOR_ANOTHER_WHOLE.match(folded) or not (may_count or _COUNTS_UP.search(folded) is None):
+    lower = value.lower()
+    if _STANDS_FOR_ANOTHER_WHOLE.match(lower) or not (may_count or _COUNTS_UP.search(lower) is None):
         return True
     for word in _WORDS_OF_ANOTHER:
-        if word in folded:
+        if word in lower:
             return True
-    if not folded.isalnum() and any(sign in folded for sign in _SIGNS_OF_ANOTHER):
+    if not lower.isalnum() and any(sign in lower for sign in _SIGNS_OF_ANOTHER):
         return True
     for word in _MAY_BE_ANOTHER:
-        if word in folded:
-            if _STANDS_FOR_ANOTHER_WITHIN.search(folded):
+        if word in lower:
+            if _STANDS_FOR_ANOTHER_WITHIN.search(lower):
                 return True
             break
-    return _REPEATED.search(folded) is not None
+    return _REPEATED.search(lower) is not None
 
 
 def is_drawing(value: str) -> bool:
     """As a token in a manual is: xxxx, YOUR_KEY_HERE, three dots."""
-    folded = value.lower()
+    lower = value.lower()
     for word in _WORDS_OF_A_DRAWING:
-        if word in folded:
+        if word in lower:
             return True
     return (
         value.endswith(("EXAMPLE", "EXAMPLEKEY"))
-        or _REPEATED.search(folded) is not None
-        or ("here" in folded and _ENDS_AS_A_DRAWING.search(folded) is not None)
+        or _REPEATED.search(lower) is not None
+        or ("here" in lower and _ENDS_AS_A_DRAWING.search(lower) is not None)
     )
 
 
@@ -109,8 +109,8 @@ def wordiness(value: str) -> float:
     """The share of neighbouring letters that words are made of: near 0.75 in words, near 0.2 by lot."""
     runs = value.encode("ascii", "replace").translate(_LETTERS_ONLY).decode("ascii").split()
     pairs = sum(map(len, runs)) - len(runs)
-    spaced = " ".join(runs)
-    return sum(map(_PAIRS.__contains__, pairwise(spaced))) / pairs if pairs else 0.0
+    letters = " ".join(runs)
+    return sum(map(_PAIRS.__contains__, pairwise(letters))) / pairs if pairs else 0.0
 
 
 def entropy_bits(value: str) -> float:

@@ -1,7 +1,7 @@
 """Scrubs every text field of a record.
 
-Knows how a record is made of texts, lists and JSON, whatever its kind, and that ids are no text. A record in which
-nothing was found is handed back as it is.
+A record is made of texts, lists and JSON, whatever its kind; ids are no text. A record in which nothing was found is
+handed back as it is.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LIMITS = {
     **dict.fromkeys(("content", "task", "action", "result"), MAX_CONTENT_CHARS),
 }
 _CHARS_OF_NAMES = (ID_CHARS, FINGERPRINT_ORIGIN_CHARS)
-"""Of what is no text: told by its length first, since every text of every record is asked."""
+"""Lengths of what is no text: told by its length first, since every text of every record is asked."""
 _NOTHING: Mapping[str, int] = {}
 
 
@@ -52,16 +52,16 @@ def scrubbed_record(scrubber: Scrubber, record: V) -> tuple[V, Mapping[str, int]
     if mark in clean.marks or not scrubber.suspects("\n".join(parts)):
         clean.note(record, mark)
         return record, _NOTHING
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     changes: dict[str, Any] = {}
     for name, value in zip(names, values, strict=True):
-        scrubbed = _scrub(scrubber, "", value, found)
-        if scrubbed != value:
-            changes[name] = _within(name, scrubbed, value)
+        new_value = _scrub(scrubber, "", value, counts)
+        if new_value != value:
+            changes[name] = _within(name, new_value, value)
     if not changes:
         clean.note(record, mark)
         return record, _NOTHING
-    return replace(record, **changes), dict(found)  # type: ignore[type-var]  # V is a value
+    return replace(record, **changes), dict(counts)  # type: ignore[type-var]  # V is a value
 
 
 def outgoing(scrubber: Scrubber, record: V) -> V:
@@ -71,8 +71,8 @@ def outgoing(scrubber: Scrubber, record: V) -> V:
 
 def scrubbed_json(scrubber: Scrubber, value: Any) -> tuple[Any, Mapping[str, int]]:
     """Any JSON value, keys and all."""
-    found: Counter[str] = Counter()
-    return _scrub(scrubber, "", value, found), dict(found)
+    counts: Counter[str] = Counter()
+    return _scrub(scrubber, "", value, counts), dict(counts)
 
 
 @cache
@@ -104,7 +104,7 @@ def _texts_in(values: Sequence[Any]) -> list[str]:
     return texts
 
 
-def _scrub(scrubber: Scrubber, name: str, value: Any, found: Counter[str]) -> Any:
+def _scrub(scrubber: Scrubber, name: str, value: Any, counts: Counter[str]) -> Any:
     kind = type(value)
     if value is None or (kind is str and not name and scrubber.passes(value)):
         # Most of what stands beside the one field that made the whole suspect.
@@ -113,13 +113,13 @@ def _scrub(scrubber: Scrubber, name: str, value: Any, found: Counter[str]) -> An
         if isinstance(value, Enum):
             return value
         clean = scrubber.scrub_value(name, value) if name else scrubber.scrub(value)
-        found.update(clean.found)
+        counts.update(clean.found)
         return clean.text
     if isinstance(value, (list, tuple)):
-        return kind([_scrub(scrubber, name, inner, found) for inner in value])
+        return kind([_scrub(scrubber, name, inner, counts) for inner in value])
     if isinstance(value, Mapping):
         return {
-            _scrub(scrubber, "", key, found): _scrub(scrubber, key if isinstance(key, str) else "", inner, found)
+            _scrub(scrubber, "", key, counts): _scrub(scrubber, key if isinstance(key, str) else "", inner, counts)
             for key, inner in value.items()
         }
     return value

@@ -18,18 +18,18 @@ _JUDGED_CHARS = 200
 _ESCAPED = pattern(r"%[0-9A-Fa-f]{2}")
 
 
-def in_headers(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
+def in_headers(text: str, lower: str, purse: Purse) -> Iterator[Span]:
     allowance = Allowance(text, purse)
-    for sign, search, looks in [search for common, group in _SEARCHES if common in lowered for search in group]:
-        position = lowered.find(sign)
+    for sign, search, looks in [search for common, group in _SEARCHES if common in lower for search in group]:
+        position = lower.find(sign)
         while position >= 0:
-            span = search(text, lowered, position)
+            span = search(text, lower, position)
             if not allowance.covers(position, looks if span is None else 12):
                 span = allowance.stretch(position)
             if span is not None:
                 yield span
-            position = lowered.find(sign, position + len(sign) if span is None else max(span.end, position + 1))
-    yield from _cookies(text, lowered, allowance)
+            position = lower.find(sign, position + len(sign) if span is None else max(span.end, position + 1))
+    yield from _cookies(text, lower, allowance)
 
 
 _SCHEME = pattern(
@@ -40,15 +40,15 @@ _REST_OF_VALUE = pattern(r"[\w.~+/%-]{0,8192}={0,3}", re.ASCII)
 
 
 def _scheme(text: str, _: str, position: int) -> Span | None:
-    found = _SCHEME.match(text, position)
-    if found is None:
+    match = _SCHEME.match(text, position)
+    if match is None:
         return None
-    value, scheme = found["value"][:_JUDGED_CHARS], found["scheme"].lower()
+    value, scheme = match["value"][:_JUDGED_CHARS], match["scheme"].lower()
     if stands_for_another(value):
         return None
     if (scheme == "basic" and _is_user_and_password(value)) or (scheme == "bearer" and _is_bearer(value)):
-        rest = _REST_OF_VALUE.match(text, found.end())
-        return Span(found.start("value"), rest.end() if rest else found.end(), f"{scheme}-auth")
+        rest = _REST_OF_VALUE.match(text, match.end())
+        return Span(match.start("value"), rest.end() if rest else match.end(), f"{scheme}-auth")
     return None
 
 
@@ -70,8 +70,8 @@ _COOKIE = pattern(r"cookies?[\"'`]?[ \t]{0,4}[:=][ \t]{0,4}[\"'`]?(?P<line>[^\r\
 _PAIR = pattern(r"[\w.-]{1,64}=(?P<value>[^;\s\"',]{1,4096})", re.ASCII)
 
 
-def _cookies(text: str, lowered: str, allowance: Allowance) -> Iterator[Span]:
-    position = lowered.find("cookie")
+def _cookies(text: str, lower: str, allowance: Allowance) -> Iterator[Span]:
+    position = lower.find("cookie")
     while position >= 0:
         line = _COOKIE.match(text, position)
         for pair in _PAIR.finditer(text, line.start("line"), line.end("line")) if line is not None else ():
@@ -84,26 +84,26 @@ def _cookies(text: str, lowered: str, allowance: Allowance) -> Iterator[Span]:
             if random and not stands_for_another(core):
                 yield Span(pair.start("value"), pair.end("value"), "cookie")
         # The whole line was read: a second look at it from its middle would find nothing new.
-        position = lowered.find("cookie", position + 6 if line is None else line.end())
+        position = lower.find("cookie", position + 6 if line is None else line.end())
 
 
 _CURL_USER = pattern(r"(?:-u|--user)[ \t=]{1,4}(?P<quote>[\"']?)(?P<user>[^\s:\"']{1,128}):(?P<value>[^\s\"']{3,256})")
 
 
-def _curl_user(text: str, lowered: str, position: int) -> Span | None:
-    found = _CURL_USER.match(text, position)
-    if found is None or not _asks_a_server(lowered, position):
+def _curl_user(text: str, lower: str, position: int) -> Span | None:
+    match = _CURL_USER.match(text, position)
+    if match is None or not _asks_a_server(lower, position):
         return None
-    value = found["value"]
+    value = match["value"]
     if stands_for_another(value) or value.startswith(("[SECRET:", "//")):
         return None
-    return Span(found.start("value"), found.end("value"), "password")
+    return Span(match.start("value"), match.end("value"), "password")
 
 
-def _asks_a_server(lowered: str, position: int) -> bool:
+def _asks_a_server(lower: str, position: int) -> bool:
     before = max(0, position - 300)
-    return any(lowered.rfind(program, before, position) >= 0 for program in ("curl", "http", "wget")) and (
-        re.search(r"\b(?:curl|http|https|wget)\b", lowered[before:position]) is not None
+    return any(lower.rfind(program, before, position) >= 0 for program in ("curl", "http", "wget")) and (
+        re.search(r"\b(?:curl|http|https|wget)\b", lower[before:position]) is not None
     )
 
 
@@ -112,12 +112,12 @@ _SIGNED = pattern(r"sig(?:=|%3[dD])(?P<value>[A-Za-z0-9%+/_-]{24,128}(?:={0,2}|(
 
 def _signatures(text: str, _: str, position: int) -> Span | None:
     """The signature of an Azure link, with which anybody may use it."""
-    found = _SIGNED.match(text, position)
-    if found is None or not re.search(r"s[vepr]=|s[vepr]%3[dD]", text[max(0, position - 400) : found.end() + 400]):
+    match = _SIGNED.match(text, position)
+    if match is None or not re.search(r"s[vepr]=|s[vepr]%3[dD]", text[max(0, position - 400) : match.end() + 400]):
         return None
-    if not by_lot(_ESCAPED.sub("+", found["value"]).strip("=")):
+    if not by_lot(_ESCAPED.sub("+", match["value"]).strip("=")):
         return None
-    return Span(found.start("value"), found.end("value"), "azure-sas")
+    return Span(match.start("value"), match.end("value"), "azure-sas")
 
 
 _COMMAND_PASSWORD = pattern(
@@ -156,33 +156,33 @@ _OPTIONS = pattern(
 _WORD_AND_NUMBER = pattern(r"(?!x+\d|your|my|example|sample|dummy)[a-z]{3,16}\d{1,6}[!.]?", re.IGNORECASE)
 
 
-def _command_password(text: str, lowered: str, position: int) -> Span | None:
+def _command_password(text: str, lower: str, position: int) -> Span | None:
     if (
-        lowered[position] in "mdr"
-        and lowered[position : position + 3] not in ("req", "mas")
-        and lowered.find(" -", position, position + 180) < 0
+        lower[position] in "mdr"
+        and lower[position : position + 3] not in ("req", "mas")
+        and lower.find(" -", position, position + 180) < 0
     ):
         return None
-    found = _COMMAND_PASSWORD.match(text, position)
-    if found is None or found["value"].startswith("[SECRET:"):
+    match = _COMMAND_PASSWORD.match(text, position)
+    if match is None or match["value"].startswith("[SECRET:"):
         return None
     # `secret123` may stand for another in a manual; who types it to a client logs in with it.
-    if stands_for_another(found["value"]) and _WORD_AND_NUMBER.fullmatch(found["value"]) is None:
+    if stands_for_another(match["value"]) and _WORD_AND_NUMBER.fullmatch(match["value"]) is None:
         return None
-    if found["before"] is not None and not _is_run(text, position, found["before"], found["value"]):
+    if match["before"] is not None and not _is_run(text, position, match["before"], match["value"]):
         return None
-    if found["value"].strip(".,;:").isalpha() and (
-        lowered.startswith(("enable", "net use", "requirepass", "masterauth"), position)
+    if match["value"].strip(".,;:").isalpha() and (
+        lower.startswith(("enable", "net use", "requirepass", "masterauth"), position)
         # A statement of a database is mostly in capitals; else it is a library identified by 'name'.
         or text.startswith("identified", position)
     ):
         # A sentence: enable password input, `net use /user:jo` without end.
         return None
-    return Span(found.start("value"), found.end("value"), "password")
+    return Span(match.start("value"), match.end("value"), "password")
 
 
 def _is_run(text: str, position: int, before: str, value: str) -> bool:
-    """Whether a client is run here, and not merely named among the operands of another command."""
+    """True if a client is run here, and not merely named among the operands of another command."""
     ahead = text[max(0, position - 5) : position]
     if ahead and (ahead[-1].isalnum() or ahead[-1] in "_.-" or (ahead[-1] == "/" and not ahead.endswith("bin/"))):
         return False
@@ -217,12 +217,12 @@ def _handed_over(text: str, _: str, position: int) -> Span | None:
     return _handed_password(_HANDED_OVER.match(text, position))
 
 
-def _handed_password(found: re.Match[str] | None) -> Span | None:
-    if found is None or found["value"].startswith("[SECRET:") or stands_for_another(found["value"]):
+def _handed_password(match: re.Match[str] | None) -> Span | None:
+    if match is None or match["value"].startswith("[SECRET:") or stands_for_another(match["value"]):
         return None
-    if not is_secret(FoundValue("password", found["value"], "=", quoted=True), Announces.PASSWORD):
+    if not is_secret(FoundValue("password", match["value"], "=", quoted=True), Announces.PASSWORD):
         return None
-    return Span(found.start("value"), found.end("value"), "password")
+    return Span(match.start("value"), match.end("value"), "password")
 
 
 _Search = Callable[[str, str, int], Span | None]
@@ -280,5 +280,6 @@ _SEARCHES: tuple[tuple[str, tuple[tuple[str, _Search, int], ...]], ...] = (
     ),
     ("-pass", (("-passin", _command_password, 1), ("-passout", _command_password, 1))),
 )
-"""What is looked for, how it is read, and the looks that it takes where it is no secret; by what is in all of a group,
-so that most texts are asked for that alone."""
+"""Signs that are looked for, how each is read, and the looks that it takes where it is no secret; by what is in all
+of a group, so that most texts are asked for that alone.
+"""

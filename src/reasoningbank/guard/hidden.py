@@ -1,7 +1,7 @@
 """Finds and removes hidden text: what a person does not see and a model reads.
 
-Knows the characters and the markup that hide, and the writing systems and emoji that need some of the same characters.
-`hidden` says what is there, `visible` gives the text without it. Refuses to know whether what was hidden meant harm.
+Characters and markup may hide text; writing systems and emoji need some of the same characters. `hidden` says what is
+there, `visible` gives the text without it. Whether what was hidden meant harm is not judged here.
 """
 
 from __future__ import annotations
@@ -52,28 +52,28 @@ _LOOKALIKE = "[аеорсухіјѕһԁԛԝАВЕКМНОРСТХІЈЅΑΒΕΖ�
 
 def hidden(text: str) -> Mapping[str, int]:
     """How often each way of hiding occurs; empty for nearly every text."""
-    ascii_only, marked = text.isascii(), "<" in text or "[" in text
-    if ascii_only and not marked and not _has_plain_controls(text):
+    ascii_only, has_markup = text.isascii(), "<" in text or "[" in text
+    # Line ends are all that most ASCII has of what is not printed; a pattern takes five times as long.
+    if (
+        ascii_only
+        and not has_markup
+        and (text.replace("\n", " ").isprintable() or _pattern(_PLAIN_CONTROLS).search(text) is None)
+    ):
         return {}
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for match in _pattern(_CONTROLS).finditer(text):
-        found["ansi-escape" if match[0][0] == "\x1b" else "control-character"] += 1
-    if marked:
+        counts["ansi-escape" if match[0][0] == "\x1b" else "control-character"] += 1
+    if has_markup:
         for name, pattern in _markup():
-            found[name] += sum(1 for _ in pattern.finditer(text))
+            counts[name] += sum(1 for _ in pattern.finditer(text))
         for _, _, name in _concealed_spans(text):
-            found[name] += 1
+            counts[name] += 1
     if not ascii_only:
         for start, stop, name in _invisible_runs(text):
-            found[name] += stop - start
+            counts[name] += stop - start
         if _pattern(_LOOKALIKE).search(text):
-            found["mixed-script"] += sum(1 for word in _pattern(r"[^\W\d_]{3,}").findall(text) if _is_mixed(word))
-    return {name: count for name, count in found.items() if count}
-
-
-def _has_plain_controls(text: str) -> bool:
-    """Of an ASCII text. Line ends are all that most have of what is not printed; a pattern takes five times as long."""
-    return not text.replace("\n", " ").isprintable() and _pattern(_PLAIN_CONTROLS).search(text) is not None
+            counts["mixed-script"] += sum(1 for word in _pattern(r"[^\W\d_]{3,}").findall(text) if _is_mixed(word))
+    return {name: count for name, count in counts.items() if count}
 
 
 def visible(text: str, *, markup: bool = True) -> str:
@@ -91,11 +91,11 @@ def visible(text: str, *, markup: bool = True) -> str:
 
 
 def _without(text: str, spans: list[tuple[int, int, str]]) -> str:
-    kept, at = [], 0
+    parts, at = [], 0
     for start, stop, _ in spans:
-        kept.append(text[at:start])
+        parts.append(text[at:start])
         at = stop
-    return "".join((*kept, text[at:]))
+    return "".join((*parts, text[at:]))
 
 
 def _concealed_spans(text: str) -> list[tuple[int, int, str]]:
@@ -103,17 +103,17 @@ def _concealed_spans(text: str) -> list[tuple[int, int, str]]:
     if "<" not in text:
         return []
     spans: list[tuple[int, int, str]] = []
-    folded, at = text.casefold() if text.isascii() else text, 0
-    unclosed: set[str] = set()
+    lower, at = text.casefold() if text.isascii() else text, 0
+    missing: set[str] = set()
     for match in _pattern(f"<!--|{_OPENING}", re.IGNORECASE).finditer(text):
         if match.start() < at:
             continue
         close = "-->" if match[1] is None else f"</{match[1].casefold()}"
-        end = -1 if close in unclosed else folded.find(close, match.end())
+        end = -1 if close in missing else lower.find(close, match.end())
         if end >= 0:
-            at = end + len(close) if match[1] is None else folded.find(">", end) + 1 or len(text)
+            at = end + len(close) if match[1] is None else lower.find(">", end) + 1 or len(text)
         else:
-            unclosed.add(close)
+            missing.add(close)
             # A comment that is never closed hides the rest of a page, an element only itself.
             at = len(text) if match[1] is None else match.end()
         spans.append((match.start(), at, "html-comment" if match[1] is None else "hidden-element"))
@@ -136,10 +136,10 @@ def _invisible_runs(text: str) -> list[tuple[int, int, str]]:
     for match in _pattern(f"[{_INVISIBLE}]+").finditer(text):
         at = match.start()
         before = text[at - 1] if at else ""
-        needed = _needed_count(before, match[0], text[match.end() : match.end() + 1], rightward=rightward)
-        if needed < len(match[0]):
-            rest = match[0][needed:]
-            runs.append((at + needed, match.end(), _kind(rest[0])))
+        count = _needed_count(before, match[0], text[match.end() : match.end() + 1], rightward=rightward)
+        if count < len(match[0]):
+            rest = match[0][count:]
+            runs.append((at + count, match.end(), _kind(rest[0])))
     return runs
 
 

@@ -1,7 +1,7 @@
 """Prompt-injection patterns: turns of phrase that poisoned memories are made of, each with the sentence that names it.
 
-Knows wording in English and nothing else: none of these is proof, and what a tell is worth is fitted, not set here.
-Every pattern looks a bounded way ahead, so that hostile text costs no more than its length.
+Wording in English and nothing else: none of these is proof, and what a tell is worth is fitted, not set here. Every
+pattern looks a bounded way ahead, so that hostile text costs no more than its length.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Keyword prefilter for the prompt-injection patterns (`guard.injection_patterns`).
 
 A pattern matches only where certain words begin, and most texts have none of them, or not in the company that it takes.
-Knows these words for each tell and errs only towards asking the pattern; a test holds the two against each other.
+The table of these words for each tell errs only towards asking the pattern; a test holds the two against each other.
 """
 
 from __future__ import annotations
@@ -123,17 +123,17 @@ _NUMBER, _HASH, _BAR, _HOST, _QUOTE = (_BIT[sign] for sign in ("number", "#", "|
 
 
 def signs_of_words(words: Iterable[bytes]) -> int:
-    """Which needs words in lower case meet."""
+    """The needs that words in lower case meet, as bits."""
     beginnings = _by_start()
-    found = 0
+    bits = 0
     # Most words begin as none of ours does. To look up all of them takes a table larger than a processor's caches.
-    for signs in {_known[word] for word in words if word[:_STARTING] in beginnings or not word.isalpha()}:
-        found |= signs
-    return found
+    for signs in {_signs_by_word[word] for word in words if word[:_STARTING] in beginnings or not word.isalpha()}:
+        bits |= signs
+    return bits
 
 
 class _Known(dict[bytes, int]):
-    """What words met before meet."""
+    """The needs that each word met before meets, as bits."""
 
     def __missing__(self, word: bytes) -> int:
         signs = _signs_of_word(word)
@@ -144,38 +144,38 @@ class _Known(dict[bytes, int]):
         return signs
 
 
-_known = _Known()
+_signs_by_word = _Known()
 
 
-def _signs_of_word(encoded: bytes) -> int:
+def _signs_of_word(raw: bytes) -> int:
     """A word may have an apostrophe in it, or be a sign."""
-    word = encoded.decode("utf-8", "surrogatepass")
+    word = raw.decode("utf-8", "surrogatepass")
     if len(word) == 1 and not word.isalnum():
         return {"#": _HASH, "|": _BAR, "@": _HOST}.get(word, 0)
-    found = _NUMBER if word[0].isdigit() else 0
+    signs = _NUMBER if word[0].isdigit() else 0
     by_start = _by_start()
     for part in word.split("'") if "'" in word else (word,):
         for beginning, shortest, longest, bits in by_start.get(part[:_STARTING].encode("utf-8", "surrogatepass"), ()):
             if part.startswith(beginning) and shortest <= len(part) <= longest:
-                found |= bits
-    return found
+                signs |= bits
+    return signs
 
 
 def signs_of_text(text: str) -> int:
-    """Those needs that are no words."""
-    found = 0
+    """The needs that are no words, as bits."""
+    signs = 0
     for sign in ":<[(":
         if sign in text:
-            found |= _BIT[sign]
+            signs |= _BIT[sign]
     # A stop with a space or nothing behind it ends a sentence; any other may stand in an address.
     stops = text.count(".")
     if stops and stops > text.count(". ") + text.count(".\n") + text.endswith("."):
-        found |= _HOST
+        signs |= _HOST
     if "://" in text:
-        found |= _HOST
+        signs |= _HOST
     if '"' in text or "'" in text or "`" in text or "\u2018" in text or "\u201c" in text:
-        found |= _QUOTE
-    return found
+        signs |= _QUOTE
+    return signs
 
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
@@ -187,7 +187,7 @@ def worth_asking(signs: int) -> tuple[int, ...]:
 
 @cache
 def _lines() -> tuple[tuple[int, int], ...]:
-    """What each line takes, and the place of its tell, in the order of `TELLS`."""
+    """The needs of each line, and the place of its tell, in the order of `TELLS`."""
     return tuple(
         (sum(_BIT[part] for part in line.split()), place)
         for place, (name, _, _) in enumerate(TELLS)
@@ -197,7 +197,9 @@ def _lines() -> tuple[tuple[int, int], ...]:
 
 @cache
 def _by_start() -> dict[bytes, list[tuple[str, int, int, int]]]:
-    """By the first letters: the beginning, the fewest and the most letters of such a word, and what it meets."""
+    """Words by their first letters: the beginning, the fewest and the most letters of such a word, and the needs
+    that it meets.
+    """
     table: dict[bytes, list[tuple[str, int, int, int]]] = {}
     for name in _NAMES:
         if name in _SIGNS:

@@ -28,7 +28,7 @@ BUCKETS = 8192
 _LAST_BUCKET = BUCKETS - 1
 WORDS_PER_WINDOW = 120
 MOST_WINDOWS = 24
-"""What comes later in a text is not read."""
+"""Windows that are read; what comes later in a text is not."""
 HIDDEN = "hides"
 FEATURES = (*(name for name, _, _ in TELLS), HIDDEN)
 _WORD = re.compile(r"[^\W_]+(?:'\w+)?|[%@#/|]")
@@ -50,14 +50,14 @@ class Suspicion:
 def suspicion(text: str) -> Suspicion:
     model = _model()
     best: float = 0.0
-    told: list[int] = []
+    best_places: list[int] = []
     for window, lower, words in _read(text):
-        score, found = _score(model, window, lower, words)
+        score, places = _score(model, window, lower, words)
         if score > best:
-            best, told = score, found
+            best, best_places = score, places
     if best < model.threshold:
         return Suspicion(score=best, sentences=(), is_suspicious=False)
-    sentences = (f"suspicious: {best:.2f}", *_reasons(model, told))
+    sentences = (f"suspicious: {best:.2f}", *_reasons(model, best_places))
     return Suspicion(score=best, sentences=sentences, is_suspicious=True)
 
 
@@ -87,17 +87,17 @@ def _read(text: str) -> Iterator[tuple[str, str, list[bytes]]]:
 
 
 def _words(text: str) -> list[bytes]:
-    """What `_WORD` finds, which takes seven times as long for plain text."""
+    """The words that `_WORD` finds, in a seventh of its time for plain text."""
     if not text.isascii() or ("'" in text and "_" in text):
         # A number is a number in any script.
-        found = ("0" if word.isdigit() and not word.isascii() else word for word in _WORD.findall(text))
-        return [word.encode("utf-8", "surrogatepass") for word in found]
-    spaced = text.encode("ascii").translate(_SPACED)
+        tokens = ("0" if word.isdigit() and not word.isascii() else word for word in _WORD.findall(text))
+        return [word.encode("utf-8", "surrogatepass") for word in tokens]
+    plain = text.encode("ascii").translate(_SPACED)
     for sign in _SIGNS:
-        if sign in spaced:
-            spaced = spaced.replace(sign, b" " + sign + b" ")
-    words = spaced.split()
-    if b"'" not in spaced:
+        if sign in plain:
+            plain = plain.replace(sign, b" " + sign + b" ")
+    words = plain.split()
+    if b"'" not in plain:
         return words
     return [part for word in words for part in (_split(word) if b"'" in word else (word,))]
 
@@ -119,34 +119,34 @@ def tells_of(text: str) -> list[int]:
 
 def _buckets(words: Sequence[bytes]) -> set[int]:
     # Numbers are all one word: which one it is says nothing.
-    counted = words if b"".join(words).isalpha() else [b"0" if word.isdigit() else word for word in words]
-    sums = list(map(crc32, counted))
+    terms = words if b"".join(words).isalpha() else [b"0" if word.isdigit() else word for word in words]
+    sums = list(map(crc32, terms))
     # The checksum of a pair goes on from that of its first word and a space.
-    pairs = map(crc32, counted[1:], map(crc32, repeat(b" "), sums))
+    pairs = map(crc32, terms[1:], map(crc32, repeat(b" "), sums))
     return {checksum & _LAST_BUCKET for checksum in chain(sums, pairs)}
 
 
 def _tells(text: str, lower: str, words: Sequence[bytes]) -> list[int]:
     signs = signs_of_text(lower) | signs_of_words(words)
     patterns = tells()
-    found = [place for place in worth_asking(signs) if patterns[place][2].search(lower)]
-    return [*found, len(FEATURES) - 1] if hidden(text) else found
+    places = [place for place in worth_asking(signs) if patterns[place][2].search(lower)]
+    return [*places, len(FEATURES) - 1] if hidden(text) else places
 
 
 def _score(model: _Model, text: str, lower: str, words: Sequence[bytes]) -> tuple[float, list[int]]:
     """The score of a window, and the places in `FEATURES` of its tells."""
-    folded = lower if text.isascii() else text.casefold()
-    buckets = _buckets(words if folded == lower else _words(folded))
-    found = _tells(text, lower, words)
+    plain = lower if text.isascii() else text.casefold()
+    buckets = _buckets(words if plain == lower else _words(plain))
+    places = _tells(text, lower, words)
     weights = model.words
     total = sum([weights[bucket] for bucket in buckets])
     value = model.bias + model.step * total / math.sqrt(max(1, len(buckets)))
-    value += sum(model.tells[place] for place in found)
-    return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, value)))), found
+    value += sum(model.tells[place] for place in places)
+    return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, value)))), places
 
 
-def _reasons(model: _Model, found: Sequence[int]) -> list[str]:
-    strongest = sorted(found, key=lambda place: -model.tells[place])[:_MOST_REASONS]
+def _reasons(model: _Model, places: Sequence[int]) -> list[str]:
+    strongest = sorted(places, key=lambda place: -model.tells[place])[:_MOST_REASONS]
     return [_SENTENCES[place] for place in strongest if model.tells[place] > 0]
 
 
@@ -161,8 +161,8 @@ class _Model(NamedTuple):
 
 @cache
 def _model() -> _Model:
-    kept: dict[str, Any] = json.loads(MODEL.read_bytes())
+    data: dict[str, Any] = json.loads(MODEL.read_bytes())
     # Bytes hold −128 … 127. Each number once, so that all of them lie close together.
     numbers = [(byte ^ 128) - 128 for byte in range(256)]
-    words = tuple(numbers[byte] for byte in base64.b64decode(kept["words"]))
-    return _Model(kept["threshold"], kept["bias"], kept["step"], words, tuple(kept["tells"]))
+    words = tuple(numbers[byte] for byte in base64.b64decode(data["words"]))
+    return _Model(data["threshold"], data["bias"], data["step"], words, tuple(data["tells"]))

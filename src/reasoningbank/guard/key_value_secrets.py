@@ -1,8 +1,7 @@
 """Finds secrets that only their surroundings give away: `API_KEY=…`, `"password": "…"`, `Authorization: Bearer …`.
 
-Knows the words that announce a secret, the ways in which shells, YAML, JSON, TOML, HTTP, diffs and reprs put a value
-behind a name, and which names and values are harmless. Each step looks at a bounded stretch of text after a word that
-was found by plain search, so the time is linear whatever the text.
+Covers the ways in which shells, YAML, JSON, TOML, HTTP, diffs and reprs put a value behind a name. Each step looks at a
+bounded stretch of text after a word that was found by plain search, so the time is linear whatever the text.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _SAID_BEFORE = pattern(
     r"(?<![\w.-])(?:api|access|auth|client|private|secret|license|admin|app|deploy)[ ]\Z", re.IGNORECASE
 )
 _MAY_FOLLOW = frozenset("(!?+.|\\\"'`*&%]:=>, \t{\r\n\f\v-")
-"""What an operator may begin with; all else after a name says that no value follows."""
+"""Characters that an operator may begin with; all else after a name says that no value follows."""
 
 # What may stand between a name and its value. Bounded everywhere, so that no text makes it slow.
 _OPERATOR = pattern(
@@ -75,41 +74,42 @@ _BARE = pattern(r"""[^\s"'`,;<>(){}\[\]\\|]++""")
 _LONGEST_VALUE = 2_048
 _FIRST_CHARS = 256
 _MOST_TRIMMED = 8
-"""So much of a value is read to judge it, and the rest only when it is a secret: what is no secret is read again and
-again, from every word in it that could announce one."""
+"""Characters of a value that are read to judge it, and the rest only when it is a secret: what is no secret is read
+again and again, from every word in it that could announce one.
+"""
 _ENCODED_END = pattern(r"%(?:22|26|3[Bb]|20)|&(?:quot;|amp;)|&(?=[\w.-]{1,40}=)")
 
 
-def find_announced(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
+def find_announced(text: str, lower: str, purse: Purse) -> Iterator[Span]:
     """Every value that a word in its neighbourhood calls a secret."""
-    allowance, passed, end = Allowance(text, purse), 0, 0
-    for position in _stems_in(lowered):
-        if position < passed:
+    allowance, resume_at, end = Allowance(text, purse), 0, 0
+    for position in _stems_in(lower):
+        if position < resume_at:
             continue
         if position >= end:
             end = _NAME.match(text, position).end()  # type: ignore[union-attr]  # it matches anywhere
         if end - position > _LONGEST_REST:
             continue
         # Once for a name, whichever of its parts was found.
-        passed, looks, span = end, 1, None
+        resume_at, looks, span = end, 1, None
         if text[end : end + 1] in _MAY_FOLLOW and announces(name := text[_start_of_name(text, position) : end]):
             span, looks = _find_named(text, name, position, end)
         if not allowance.covers(position, looks):
             span = allowance.stretch(position)
-            passed = span.end
+            resume_at = span.end
         if span is not None:
             yield span
 
 
-def _stems_in(lowered: str) -> list[int]:
-    found: list[int] = []
+def _stems_in(lower: str) -> list[int]:
+    positions: list[int] = []
     for stem in STEMS:
-        position = lowered.find(stem)
+        position = lower.find(stem)
         while position >= 0:
-            found.append(position)
-            position = lowered.find(stem, position + len(stem))
-    found.sort()
-    return found
+            positions.append(position)
+            position = lower.find(stem, position + len(stem))
+    positions.sort()
+    return positions
 
 
 def _start_of_name(text: str, position: int) -> int:
@@ -117,17 +117,17 @@ def _start_of_name(text: str, position: int) -> int:
     start = position - len(before) + len(before.rstrip(_NAME_CHARS))
     if start == position and text[start - 1 : start] == " " and not text.startswith("---", position + 3):
         # In a sentence the name is of two words: `api key`, `access token`; a block of PEM is none.
-        said = _SAID_BEFORE.search(text, max(0, start - 12), start)
-        return start if said is None else said.start()
+        match = _SAID_BEFORE.search(text, max(0, start - 12), start)
+        return start if match is None else match.start()
     return start
 
 
 def kind_under(name: str, value: str) -> str | None:
     """The kind of secret that a value is under this name, as a pair of a mapping; None when it is none."""
-    announced = announces(name)
-    if announced is Announces.NOTHING:
+    kind = announces(name)
+    if kind is Announces.NOTHING:
         return None
-    return secret_kind(name) if is_secret(FoundValue(name, value, "=", quoted=True), announced) else None
+    return secret_kind(name) if is_secret(FoundValue(name, value, "=", quoted=True), kind) else None
 
 
 def _find_named(text: str, name: str, position: int, end: int) -> tuple[Span | None, int]:
@@ -162,7 +162,7 @@ class _Pair(NamedTuple):
 
 
 def _is_taken(text: str, position: int, end: int, pair: _Pair) -> bool:
-    sign, value, quoted = pair.operator.strip(), pair.value, bool(pair.quote)
+    sign, value, is_quoted = pair.operator.strip(), pair.value, bool(pair.quote)
     kind = announces(pair.name)
     if sign in ("", ",", "("):
         return _is_taken_without_a_sign(text, position, sign, pair, kind)
@@ -170,20 +170,20 @@ def _is_taken(text: str, position: int, end: int, pair: _Pair) -> bool:
         # A key of a mapping, unless it is a service's.
         return is_of_a_service(text, position)
     name_at = end - len(pair.name)
-    if kind is Announces.PASSWORD and not quoted and opens_a_door(text, name_at, pair.at, value):
+    if kind is Announces.PASSWORD and not is_quoted and opens_a_door(text, name_at, pair.at, value):
         return True
-    configured = not quoted and is_setting(text, name_at, pair.at + len(value), sign)
-    return is_secret(FoundValue(pair.name, value, sign, quoted, configured), kind)
+    is_configured = not is_quoted and is_setting(text, name_at, pair.at + len(value), sign)
+    return is_secret(FoundValue(pair.name, value, sign, is_quoted, is_configured), kind)
 
 
 def _is_taken_without_a_sign(text: str, position: int, sign: str, pair: _Pair, kind: Announces) -> bool:
     """A blank, a comma or a bracket between name and value: in a sentence that is nothing."""
-    value, quoted = pair.value, bool(pair.quote)
-    if sign == "(" and quoted:
+    value, is_quoted = pair.value, bool(pair.quote)
+    if sign == "(" and is_quoted:
         return (
             ":" not in value
             and TAKES_ONE.search(pair.name) is not None
-            and is_secret(FoundValue(pair.name, value, sign, quoted), kind)
+            and is_secret(FoundValue(pair.name, value, sign, is_quoted), kind)
         )
     if not gives_a_value(text, position, pair.operator, sign):
         # Then only what cannot be anything else: `a secret … within`, `key,…,`.
@@ -195,16 +195,16 @@ def _is_taken_without_a_sign(text: str, position: int, sign: str, pair: _Pair, k
         )
     if kind is Announces.PASSWORD and any(map(str.isdigit, value)) and in_netrc(text, position, pair.operator):
         return not is_no_password(value)
-    return is_secret(FoundValue(pair.name, value, sign, quoted, configured=True), kind)
+    return is_secret(FoundValue(pair.name, value, sign, is_quoted, configured=True), kind)
 
 
 def _value(text: str, start: int, quote: str, longest: int) -> str:
     mark = quote[-1:] if quote and quote[-1] in _QUOTED else ""
     ways = _ESCAPED_QUOTED if "\\" in quote else _QUOTED
-    found = (ways[mark] if mark else _BARE).match(text, start, start + longest)
-    if found is None:
+    match = (ways[mark] if mark else _BARE).match(text, start, start + longest)
+    if match is None:
         return ""
-    value = found[0]
+    value = match[0]
     if not mark:
         end = _ENCODED_END.search(value) if "%" in value or "&" in value else None
         value = value[: end.start()] if end else value

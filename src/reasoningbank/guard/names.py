@@ -1,6 +1,6 @@
 """Classifies the name of a value: of a password, a token or key, perhaps a key, or of nothing secret.
 
-Knows the words that announce a secret, and the words that look like them and announce none. Knows nothing of values.
+Tables of the words that announce a secret, and of those that look like them and announce none. Independent of values.
 """
 
 from __future__ import annotations
@@ -81,19 +81,13 @@ _VENDORS = (
 
 def secret_kind(name: str) -> str:
     """The kind of a secret under this name."""
-    folded = name.lower()
-    if "aws" in folded and "secret" in folded:
+    lower = name.lower()
+    if "aws" in lower and "secret" in lower:
         return "aws-secret-key"
     kind = (
-        "password"
-        if is_password_name(name)
-        else "token"
-        if "token" in folded
-        else "key"
-        if "key" in folded
-        else "secret"
+        "password" if is_password_name(name) else "token" if "token" in lower else "key" if "key" in lower else "secret"
     )
     vendor = next(
-        (vendor for vendor in _VENDORS if vendor in folded or (vendor == "datadog" and folded.startswith("dd_"))), ""
+        (vendor for vendor in _VENDORS if vendor in lower or (vendor == "datadog" and lower.startswith("dd_"))), ""
     )
     return f"{vendor}-{kind}" if vendor else kind if kind != "key" else "api-key"

@@ -37,23 +37,23 @@ _HASH = pattern(
 )
 
 
-def password_hashes(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
+def password_hashes(text: str, lower: str, purse: Purse) -> Iterator[Span]:
     allowance = Allowance(text, purse)
-    for position in _places_of_signs(lowered):
+    for position in _places_of_signs(lower):
         if position < allowance.cut_to:
             continue
-        found = _HASH.match(text, position)
-        if not allowance.covers(position, 4 if found is None else 12):
+        match = _HASH.match(text, position)
+        if not allowance.covers(position, 4 if match is None else 12):
             yield allowance.stretch(position)
-        elif found is not None and is_varied(body := found[0][-60:]) and not is_drawing(body):
-            yield Span(found.start(), found.end(), "password-hash")
+        elif match is not None and is_varied(body := match[0][-60:]) and not is_drawing(body):
+            yield Span(match.start(), match.end(), "password-hash")
 
 
-def _places_of_signs(lowered: str) -> Iterator[int]:
-    if "$" in lowered:
-        yield from (found.start() for found in _SIGN.finditer(lowered))
+def _places_of_signs(lower: str) -> Iterator[int]:
+    if "$" in lower:
+        yield from (match.start() for match in _SIGN.finditer(lower))
     for sign in _OTHER_SIGNS:
-        position = lowered.find(sign)
+        position = lower.find(sign)
         while position >= 0:
             yield position
-            position = lowered.find(sign, position + len(sign))
+            position = lower.find(sign, position + len(sign))

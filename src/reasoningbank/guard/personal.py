@@ -18,7 +18,7 @@ _IBAN = re.compile(r"[A-Z](?<![A-Za-z0-9].)[A-Z]\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?
 _PHONE = re.compile(
     r"[+(\d](?<![\w.+-].)(?:(?<=\+)(?=\d)|(?:(?<=\()\d{3}\) ?\d{3}[ .-]\d{4}|(?<=\d)\d\d[-.]\d{3}[-.]\d{4})(?![\w-]))"
 )
-"""Of a number with the code of a country only the plus."""
+"""Finds the beginning of a number; of one with the code of a country only the plus."""
 _LOOKS_AT_DIGITS = 5
 _FIRST_DIGITS = re.compile(r"\+(\d{1,24}+)")
 _MORE_DIGITS = re.compile(r"\)?[ .-]?\(?(\d{1,21}+)")
@@ -28,13 +28,13 @@ _CODE_DIGITS, _GROUP_DIGITS, _FEWEST_GROUPS, _MOST_GROUPS = 3, 4, 2, 5
 
 def _phones(text: str) -> Iterator[tuple[int, int]]:
     """An empty place stands for a plus that begins no number: it was looked at as well."""
-    found = _PHONE.search(text)
-    while found is not None:
-        start, end = found.span()
+    match = _PHONE.search(text)
+    while match is not None:
+        start, end = match.span()
         if text[start] == "+":
             end = _end_of_international(text, start) or start
         yield start, end
-        found = _PHONE.search(text, max(end, start + 1))
+        match = _PHONE.search(text, max(end, start + 1))
 
 
 def _end_of_international(text: str, start: int) -> int | None:
@@ -51,9 +51,9 @@ def _end_of_international(text: str, start: int) -> int | None:
         least = max(0, -(-(least + count) // _GROUP_DIGITS)) if least < 0 else least - (-count // _GROUP_DIGITS)
         if least > _MOST_GROUPS:
             break
-        closed = position + 1 if most and text[position : position + 1] == ")" else position
+        behind = position + 1 if most and text[position : position + 1] == ")" else position
         if most >= _FEWEST_GROUPS:
-            end = next((at for at in (closed, position) if _GOES_ON.match(text, at) is None), end)
+            end = next((at for at in (behind, position) if _GOES_ON.match(text, at) is None), end)
         digits = _MORE_DIGITS.match(text, position) if most or text[position : position + 1] != ")" else None
     return end
 
@@ -70,8 +70,8 @@ def _is_card(text: str) -> bool:
 
 
 def _is_iban(text: str) -> bool:
-    packed = text.replace(" ", "")
-    return 15 <= len(packed) <= 34 and int("".join(str(int(c, 36)) for c in packed[4:] + packed[:4])) % 97 == 1
+    compact = text.replace(" ", "")
+    return 15 <= len(compact) <= 34 and int("".join(str(int(c, 36)) for c in compact[4:] + compact[:4])) % 97 == 1
 
 
 def _is_phone(text: str) -> bool:
@@ -79,7 +79,7 @@ def _is_phone(text: str) -> bool:
 
 
 def _matches(pattern: re.Pattern[str]) -> Callable[[str], Iterator[tuple[int, int]]]:
-    return lambda text: (found.span() for found in pattern.finditer(text))
+    return lambda text: (match.span() for match in pattern.finditer(text))
 
 
 _KINDS: dict[str, tuple[Callable[[str], Iterator[tuple[int, int]]], Callable[[str], bool]]] = {

@@ -28,7 +28,7 @@ _PUBLIC = frozenset({
     "span", "request", "session", "idempotency", "index", "idx", "fk", "uq", "primary", "foreign", "sort", "css",
     "ng",
 })  # fmt: skip
-"""Of what everybody may see."""
+"""Words in the prefix of what everybody may see."""
 _SAYS_ANYTHING = _STAGES | _SAYS_SECRET | _SAYS_KEY
 _FEWEST_HEX = 28
 _FEWEST_OF_A_KEY = 32
@@ -53,18 +53,20 @@ def prefixed_tokens(text: str, rows: Sequence[tuple[int, int]], allowance: Allow
         if not allowance.covers(start, 2):
             yield allowance.stretch(start)
             continue
-        found = _PREFIXED.match(text, start, end)
-        if found is not None and (
-            _is_token(found["prefix"], found["body"])
+        match = _PREFIXED.match(text, start, end)
+        if match is not None and (
+            _is_token(match["prefix"], match["body"])
             if says
-            else found.end() == end and _is_key_at_length(found["body"])
+            else match.end() == end and _is_key_at_length(match["body"])
         ):
             allowance.covers(start, _LOOKS_OF_A_TOKEN)
             yield Span(start, end, "api-key")
 
 
 def _says_something(head: str) -> bool:
-    """Of nearly every row it is no, and the plain way to say so costs less than a look."""
+    """True if the prefix has a word of a key, a secret or a stage. Nearly no row has, and the plain way to say so
+    costs less than a look.
+    """
     words = head.lower().replace("-", "_").split("_")
     return len(words) > 1 and (not _SAYS_ANYTHING.isdisjoint(words) or words[0].endswith(_ENDS))
 

@@ -40,10 +40,10 @@ _CALLED_SO = pattern(
 )
 
 
-def in_prose(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
+def in_prose(text: str, lower: str, purse: Purse) -> Iterator[Span]:
     allowance = Allowance(text, purse)
     for word in _WORDS:
-        position = lowered.find(word)
+        position = lower.find(word)
         while position >= 0:
             end = position + len(word)
             if end > allowance.cut_to:
@@ -52,12 +52,12 @@ def in_prose(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
                 if not allowance.covers(position, 1 if spans is None else 12):
                     spans = [allowance.stretch(position)]
                 yield from spans or ()
-            position = lowered.find(word, end)
+            position = lower.find(word, end)
     if not text.isascii():
-        folded = text.lower()
-        if len(folded) == len(text):
+        lower_text = text.lower()
+        if len(lower_text) == len(text):
             for word in _OTHER_LANGUAGES:
-                position = folded.find(word)
+                position = lower_text.find(word)
                 while position >= 0:
                     end = position + len(word)
                     if allowance.covers(position, 8):
@@ -65,11 +65,11 @@ def in_prose(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
                     else:
                         yield allowance.stretch(position)
                         end = allowance.cut_to
-                    position = folded.find(word, end)
+                    position = lower_text.find(word, end)
 
 
 def _is_near(text: str, position: int, end: int) -> bool:
-    """Whether capitals, small letters and digits stand around a word at all, as in few sentences about passwords."""
+    """True if capitals, small letters and digits stand around a word at all, as in few sentences about passwords."""
     near = text[max(0, position - _BEHIND_CHARS) : end + _AHEAD_CHARS]
     return not (near.islower() or near.isupper() or _DIGITS.isdisjoint(near))
 
@@ -85,24 +85,22 @@ def _end_of_name(text: str, position: int, end: int) -> int | None:
 
 def _around(text: str, position: int, end: int) -> Iterator[Span]:
     yield from _told_secrets(text, end)
-    called = _CALLED_SO.search(text, max(0, position - _BEHIND_CHARS), position)
-    if called is not None and is_written_for_a_password(called["value"]):
-        yield Span(called.start("value"), called.end("value"), "password")
+    match = _CALLED_SO.search(text, max(0, position - _BEHIND_CHARS), position)
+    if match is not None and is_written_for_a_password(match["value"]):
+        yield Span(match.start("value"), match.end("value"), "password")
 
 
 def _told_secrets(text: str, start: int) -> Iterator[Span]:
     line_end = text.find("\n", start, start + _AHEAD_CHARS)
     stop = start + _AHEAD_CHARS if line_end < 0 else line_end
-    for found in _CANDIDATE.finditer(text, start, stop):
-        value = found[0].strip(".-_*!?")
+    for match in _CANDIDATE.finditer(text, start, stop):
+        value = match[0].strip(".-_*!?")
         # What was cut off by the window is not judged by its beginning.
-        if found.end() == stop < len(text) and line_end < 0:
+        if match.end() == stop < len(text) and line_end < 0:
             return
-        if is_written_for_a_password(value) and not _is_called(text, found.end()):
-            at = found.start() + found[0].find(value)
+        behind = text[match.end() : match.end() + 2]
+        # Before a bracket or an arrow stands a function, an index or a member, and no password.
+        is_code = behind.startswith(("(", "[", "{", "<")) or behind in ("::", "->", "=>", "==")
+        if is_written_for_a_password(value) and not is_code:
+            at = match.start() + match[0].find(value)
             yield Span(at, at + len(value), "password")
-
-
-def _is_called(text: str, end: int) -> bool:
-    """A function, an index or a member, and no password."""
-    return text[end : end + 1] in ("(", "[", "{", "<") or text[end : end + 2] in ("::", "->", "=>", "==")

@@ -3,20 +3,23 @@
 A tool's output is somebody else's text, and whoever reads a lesson would take it for advice of ours. So a lesson quotes
 a report (names, numbers, the words in which programs complain, words of the reader's own action) and nothing else; free
 prose, in whatever language, and anything that tells its reader what to do stays in the session, where it was said.
+
+The words in which programs complain stand in `report_words.txt`. Verbs that tell a reader what to do are few there on
+purpose.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.hidden import visible
-from reasoningbank.guard.instructing import instructs
+from reasoningbank.guard.homoglyphs import is_disguised
+from reasoningbank.guard.instruction_detection import instructs
 from reasoningbank.guard.joining_words import FOREIGN_JOINING_WORDS
-from reasoningbank.guard.report_words import report_words
-from reasoningbank.guard.unmasked import is_disguised
 
 OPENING, CLOSING = "“", "”"
 LONGEST_QUOTE_CHARS = 160
@@ -55,9 +58,9 @@ _STOCK = pattern(
 """Sentences that programs have said to everybody for years, though they speak to their reader."""
 
 
-def quote(said: str, own: str = "", limit_chars: int = LONGEST_QUOTE_CHARS) -> str:
+def quote(text: str, own: str = "", limit_chars: int = LONGEST_QUOTE_CHARS) -> str:
     """The words between marks, or "" when they are no report. `own` is what the reader did, in the reader's words."""
-    line = as_one_line(said)
+    line = as_one_line(text)
     if not is_report(line, own):
         return ""
     return f"{OPENING}{clip(_ADDRESS.sub(ADDRESS, line).translate(_MARKS), limit_chars - 2)}{CLOSING}"
@@ -69,43 +72,43 @@ def as_one_line(text: str) -> str:
 
 @lru_cache(maxsize=512)
 def is_report(line: str, own: str = "") -> bool:
-    """Whether a line is what a program reports, by its words alone."""
-    told = _STOCK.sub(" ", _ADDRESS.sub(" ", line))
+    """True if a line is what a program reports, by its words alone."""
+    prose = _STOCK.sub(" ", _ADDRESS.sub(" ", line))
     if any(len(address) > LONGEST_NAME_CHARS for address in _ADDRESS.findall(line)):
         return False
-    if not line or "<!--" in line or is_disguised(told) or instructs(told):
+    if not line or "<!--" in line or is_disguised(prose) or instructs(prose):
         return False
-    known = _words(own)
+    own_words = _words(own)
     plain = strange = in_names = 0
-    for token in (found.strip(".:*=-") for found in _TOKEN.findall(told)):
+    for token in (raw.strip(".:*=-") for raw in _TOKEN.findall(prose)):
         if _PLAIN.fullmatch(token):
             plain += 1
-            strange += len(token) > 1 and not _is_known(token, known)
+            strange += len(token) > 1 and not _is_known(token, own_words)
         elif len(token) > LONGEST_NAME_CHARS and token.casefold() not in own.casefold():
             return False
         else:
-            in_names += sum(not _is_known(part, known) for part in _parts(token) if len(part) > 1)
+            in_names += sum(not _is_known(part, own_words) for part in _parts(token) if len(part) > 1)
     few = strange <= MOST_STRANGE_WORDS or strange <= SHARE_OF_STRANGE * plain * (strange <= 2 * MOST_STRANGE_WORDS)
     return few and in_names <= MOST_STRANGE_IN_NAMES
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether a name that a tool listed is a name, and not a sentence with its words tied together."""
+    """True if a name that a tool listed is a name, and not a sentence with its words tied together."""
     parts = _parts(name)
     return len(name) <= LONGEST_NAME_CHARS and len(parts) <= MOST_WORDS_OF_A_NAME and not instructs(" ".join(parts))
 
 
 def are_plain_names(names: Sequence[str]) -> bool:
-    """Whether names one after the other are a list, and not a sentence either: those have words that name nothing."""
+    """True if names one after the other are a list, and not a sentence either: those have words that name nothing."""
     words = [part for name in names for part in _parts(name)]
     joining = _JOINING.intersection(map(str.casefold, names))
     return len(joining) < MOST_JOINING and not instructs(" ".join(words))
 
 
 def _is_known(word: str, own: frozenset[str]) -> bool:
-    folded = word.casefold().replace("’", "'")
-    known = report_words()
-    return folded in known or folded in own or folded.removesuffix("s") in known
+    plain = word.casefold().replace("’", "'")
+    vocabulary = _report_words()
+    return plain in vocabulary or plain in own or plain.removesuffix("s") in vocabulary
 
 
 @lru_cache(maxsize=64)
@@ -124,3 +127,8 @@ def clip(text: str, limit_chars: int) -> str:
     cut = text[: limit_chars - 1]
     at_word = cut.rsplit(" ", 1)[0]
     return (at_word if len(at_word) > limit_chars // 2 else cut).rstrip(" ,;:.-(") + "…"
+
+
+@cache
+def _report_words() -> frozenset[str]:
+    return frozenset((Path(__file__).parent / "report_words.txt").read_text("utf-8").split())

@@ -30,7 +30,7 @@ def plain_text(text: str) -> str:
     if text.isascii():
         return text
     # Loaded with the first text that needs it.
-    from reasoningbank.guard.unmasked import fold_look_alikes
+    from reasoningbank.guard.homoglyphs import fold_look_alikes
 
     return fold_look_alikes(_DASHES.sub("--", text.translate(str.maketrans("‐‑‒−﹣－", "------"))))
 
@@ -119,11 +119,13 @@ def risks_of_text(text: str) -> tuple[str, ...]:
     """Dangers of what a text advises, in commands or in words; () where it forbids that, or
     advises none.
     """
-    return tuple(dict.fromkeys(_advised(text, directed=False)))
+    return tuple(dict.fromkeys(_advised(text, is_warning=False)))
 
 
-def _advised(text: str, *, directed: bool) -> Iterator[str]:
-    """`directed` is for a text that tells what went wrong: there only what it says to do is advised."""
+def _advised(text: str, *, is_warning: bool) -> Iterator[str]:
+    """Kinds of danger that a text advises. A text that `is_warning` tells what went wrong: there only what it says
+    to do is advised.
+    """
     plain = FAILED.sub(" ", plain_text(text))
     looked_at = 0
     heading = ""
@@ -136,8 +138,10 @@ def _advised(text: str, *, directed: bool) -> Iterator[str]:
         if looked_at > MOST_LOOKED_AT_CHARS or number > MOST_CLAUSES:
             yield tables.UNREAD
             return
-        told = f"{before} {clause}"
-        if _FORBIDS_WHAT_FOLLOWS.search(before) or (directed and not (_DIRECTS.search(told) or _LEFT_OUT.search(told))):
+        context = f"{before} {clause}"
+        if _FORBIDS_WHAT_FOLLOWS.search(before) or (
+            is_warning and not (_DIRECTS.search(context) or _LEFT_OUT.search(context))
+        ):
             continue
         if is_code:
             yield from (kind for kind, _ in dangers_in(clause))
@@ -163,8 +167,8 @@ def _clauses(text: str) -> Iterator[tuple[str, bool]]:
             continue
         start = 0
         # What stands between backticks is not parted.
-        masked = _TICKS.sub(lambda span: "`" * len(span[0]), part) if "`" in part else part
-        for end in (*(match.span() for match in _CLAUSE_END.finditer(masked)), (len(part), len(part))):
+        outline = _TICKS.sub(lambda span: "`" * len(span[0]), part) if "`" in part else part
+        for end in (*(match.span() for match in _CLAUSE_END.finditer(outline)), (len(part), len(part))):
             piece = part[start : end[0]]
             start = end[1]
             yield from ((piece[at : at + 2_000], False) for at in range(0, len(piece), 2_000))
@@ -180,20 +184,20 @@ def _dangers_of_clause(clause: str) -> Iterator[tuple[Danger, int]]:
         clause = _TICKS.sub(lambda span: "x" * len(span[0]), clause)
     else:
         words = clause
-    named = _words_of(words)
-    if "=" in clause or not _PROGRAMS.isdisjoint(named):
+    names = _words_of(words)
+    if "=" in clause or not _PROGRAMS.isdisjoint(names):
         yield from _dangers_of_commands(clause)
     for flag in _FLAG.finditer(clause) if "-" in clause else ():
         yield from ((danger, flag.start()) for danger in dangers_of_word(flag[0].rstrip(".")))
-    lowered = words.lower()
+    lower = words.lower()
     for signs, kind, way in _IN_PROSE:
-        if any(sign in lowered for sign in signs) and (found := way.search(clause)):
-            yield (kind, ""), found.start()
-    beginnings = {*named, *(word[:4] for word in named)}
+        if any(sign in lower for sign in signs) and (match := way.search(clause)):
+            yield (kind, ""), match.start()
+    beginnings = {*names, *(word[:4] for word in names)}
     for stems, kind, way in tables.IN_WORDS:
-        said = None if stems.isdisjoint(beginnings) else way.search(words)
-        if said and ("url" not in said.groupdict() or next(remote_addresses(said["url"]), "")):
-            yield (kind, ""), said.start()
+        mention = None if stems.isdisjoint(beginnings) else way.search(words)
+        if mention and ("url" not in mention.groupdict() or next(remote_addresses(mention["url"]), "")):
+            yield (kind, ""), mention.start()
 
 
 _ALL_SIGNS = _PROGRAMS.union(*(signs for signs, _, _ in tables.IN_WORDS))
@@ -201,11 +205,11 @@ _ALL_SIGNS = _PROGRAMS.union(*(signs for signs, _, _ in tables.IN_WORDS))
 
 def _is_suspicious(clause: str) -> bool:
     """False for a clause that no pattern can find anything in."""
-    named = _words_of(clause)
+    names = _words_of(clause)
     return (
         any(sign in clause for sign in ("`", "=", " -", "|", "("))
         or clause.startswith("-")
-        or not _ALL_SIGNS.isdisjoint((*named, *(word[:4] for word in named)))
+        or not _ALL_SIGNS.isdisjoint((*names, *(word[:4] for word in names)))
         or any(
             sign in clause.lower() for sign in (*tables.DROPPING_SIGNS, *tables.SWITCHING_SIGNS, "strict", "hookspath")
         )
@@ -258,10 +262,10 @@ def risks_of_memory(memory: Memory) -> tuple[str, ...]:
     """
     trouble = memory.metadata.get("trouble")
     fields = trouble if isinstance(trouble, Mapping) else {}
-    worked, first, change = (str(fields.get(name) or "") for name in ("worked", "first", "change"))
+    remedy, first, change = (str(fields.get(name) or "") for name in ("worked", "first", "change"))
     is_warning = memory.outcome is Outcome.FAILURE
     text = f"{memory.description}\n\n{memory.content}"
-    return _risks_of(memory.title, text, (worked, first), change, is_warning=is_warning)
+    return _risks_of(memory.title, text, (remedy, first), change, is_warning=is_warning)
 
 
 @lru_cache(maxsize=512)
@@ -270,5 +274,5 @@ def _risks_of(title: str, text: str, actions: tuple[str, ...], change: str, *, i
     kinds += risks_of_text(change)
     if is_warning and _LEFT_OUT.search(title):
         kinds += risks_of_action(title) or [kind for (kind, _), _ in _dangers_of_clause(plain_text(title))]
-    advised = _advised(text if is_warning else f"{title}\n\n{text}", directed=is_warning)
-    return tuple(dict.fromkeys((*kinds, *advised)))
+    advice = _advised(text if is_warning else f"{title}\n\n{text}", is_warning=is_warning)
+    return tuple(dict.fromkeys((*kinds, *advice)))

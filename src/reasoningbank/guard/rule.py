@@ -12,9 +12,9 @@ UUID = rf"{HEX}{{8}}(?:-{HEX}{{4}}){{3}}-{HEX}{{12}}"
 class SecretRule(NamedTuple):
     name: str
     anchors: tuple[str, ...]
-    """Of these one is in every such token, as it is written."""
+    """Signs of which one is in every such token, as it is written."""
     shape: str
-    """Of the whole token. A group `body` is the part drawn by lot; without it, all of it is."""
+    """Pattern of the whole token. A group `body` is the part drawn by lot; without it, all of it is."""
     bounded: bool = False
     """The anchor is short enough to be the end of a word: no letter or digit may stand before the token."""
     lead: int = 0

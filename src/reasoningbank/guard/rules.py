@@ -1,7 +1,7 @@
 """The formats of tokens that carry their own name, as data.
 
 One line a format: what it is called in a placeholder, the literals of which one must be there, and the exact shape.
-Written from the issuers' own descriptions. Knows nothing about how a text is searched.
+Written from the issuers' own descriptions. Independent of how a text is searched.
 """
 
 from __future__ import annotations

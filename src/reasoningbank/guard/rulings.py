@@ -62,22 +62,22 @@ def revoke(writer: Writer, origin: str, decision: Decision) -> Ruling:
     if any(ruling.kind is RulingKind.REVOKE and ruling.target == origin for ruling in rulings):
         raise Conflict(f"{origin} is revoked already.")
     own = {memory.id: memory for memory in writer.select(Memory, {"origin": origin})}
-    found = {**own, **writer.get(Memory, descendants(writer, own))}
+    memories = {**own, **writer.get(Memory, descendants(writer, own))}
     # What another revocation took out comes back only when both are undone, and then to where it was before.
     before = {
         i: state for ruling in rulings if ruling.kind is RulingKind.REVOKE for i, state in ruling.memories.items()
     }
-    taken = {i: before.get(i, m.state.value) for i, m in found.items() if m.state is State.ACTIVE or i in before}
-    ruling = _ruling(RulingKind.REVOKE, origin, taken, decision)
+    states = {i: before.get(i, m.state.value) for i, m in memories.items() if m.state is State.ACTIVE or i in before}
+    ruling = _ruling(RulingKind.REVOKE, origin, states, decision)
     writer.add(ruling)
-    for i in taken:
-        _put(writer, found[i], State.QUARANTINED, decision.at)
+    for i in states:
+        _put(writer, memories[i], State.QUARANTINED, decision.at)
     if kind_of(origin) == PEER:
         settle_peer(writer, origin, before_it, decision.at)
     return ruling
 
 
-def give_trust(writer: Writer, origin: str, given: PeerTrust, decision: Decision) -> Ruling:
+def give_trust(writer: Writer, origin: str, level: PeerTrust, decision: Decision) -> Ruling:
     """Give a peer its trust: for what it has brought, unless somebody vouched for that, and for what it will bring."""
     origin = clean_origin(origin)
     _by_the_user(decision)
@@ -86,9 +86,9 @@ def give_trust(writer: Writer, origin: str, given: PeerTrust, decision: Decision
     before = writer.select(Ruling, {})
     if any(ruling.kind is RulingKind.REVOKE and ruling.target == origin for ruling in in_force(before)):
         raise Conflict(f"{origin} is revoked: undo that first, with `trust undo`.")
-    moved = writer.get(Memory, [memory.id for memory in find_moved(writer, origin, given)])
-    kind = next(kind for kind, trust in PEER_RULINGS.items() if trust is given)
-    ruling = _ruling(kind, origin, {i: memory.state.value for i, memory in moved.items()}, decision)
+    memories = writer.get(Memory, [memory.id for memory in find_moved(writer, origin, level)])
+    kind = next(kind for kind, trust in PEER_RULINGS.items() if trust is level)
+    ruling = _ruling(kind, origin, {i: memory.state.value for i, memory in memories.items()}, decision)
     writer.add(ruling)
     settle_peer(writer, origin, before, decision.at)
     return ruling
@@ -103,11 +103,11 @@ def undo(writer: Writer, ruling_id: str, decision: Decision) -> Ruling:
         raise NotFound(f"There is no ruling {ruling_id!r} that could be taken back.")
     if ruling not in in_force(rulings):
         raise Conflict(f"{ruling_id} was taken back already.")
-    left = [r for r in in_force(rulings) if r is not ruling]
-    moved = _returning(writer, ruling, left)
-    taken_back = _ruling(RulingKind.UNDO, ruling.id, {m.id: m.state.value for m, _ in moved}, decision)
+    remaining = [r for r in in_force(rulings) if r is not ruling]
+    changes = _returning(writer, ruling, remaining)
+    taken_back = _ruling(RulingKind.UNDO, ruling.id, {m.id: m.state.value for m, _ in changes}, decision)
     writer.add(taken_back)
-    for memory, state in moved:
+    for memory, state in changes:
         _put(writer, memory, state, decision.at)
     if ruling.kind is RulingKind.APPROVE:
         refold(writer, list(ruling.memories))
@@ -119,8 +119,8 @@ def undo(writer: Writer, ruling_id: str, decision: Decision) -> Ruling:
 def touching(reader: Reader, memory: Memory) -> list[Ruling]:
     """Every ruling that names a memory or its origin, the undone ones and their undoing too."""
     rulings = reader.select(Ruling, {})
-    named = {r.id for r in rulings if memory.id in r.memories or r.target in (memory.id, memory.origin)}
-    return [r for r in rulings if r.id in named or r.target in named]
+    ids = {r.id for r in rulings if memory.id in r.memories or r.target in (memory.id, memory.origin)}
+    return [r for r in rulings if r.id in ids or r.target in ids]
 
 
 _SETS = {
@@ -133,13 +133,13 @@ _SETS = {
 }
 
 
-def _returning(reader: Reader, ruling: Ruling, left: Sequence[Ruling]) -> list[tuple[Memory, State]]:
-    held = {i for other in left if other.kind is RulingKind.REVOKE for i in other.memories}
+def _returning(reader: Reader, ruling: Ruling, remaining: Sequence[Ruling]) -> list[tuple[Memory, State]]:
+    revoked_ids = {i for other in remaining if other.kind is RulingKind.REVOKE for i in other.memories}
     memories = reader.get(Memory, list(ruling.memories))
     return [
         (memory, State(ruling.memories[i]))
         for i, memory in memories.items()
-        if memory.state is _SETS[ruling.kind] and memory.state.value != ruling.memories[i] and i not in held
+        if memory.state is _SETS[ruling.kind] and memory.state.value != ruling.memories[i] and i not in revoked_ids
     ]
 
 

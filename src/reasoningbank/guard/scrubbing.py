@@ -28,8 +28,8 @@ def scrubbing_of(store: Store, tenant: str) -> Scrubbing:
     if text is None:
         return Scrubbing()
     try:
-        kept = json.loads(text)
-        return Scrubbing(allow=tuple(map(str, kept["allow"])), personal=tuple(map(str, kept["personal"])))
+        values = json.loads(text)
+        return Scrubbing(allow=tuple(map(str, values["allow"])), personal=tuple(map(str, values["personal"])))
     except (ValueError, KeyError, TypeError) as error:
         raise BankDamaged(f"The scrubbing settings of tenant {tenant!r} cannot be read ({error}).") from error
 
@@ -52,10 +52,12 @@ def allowing(scrubbing: Scrubbing, value: str) -> Scrubbing:
 def refusing(scrubbing: Scrubbing, value: str) -> Scrubbing:
     """`value` is the value itself, or the beginning of its fingerprint as it was listed."""
     whole = fingerprint(value)
-    gone = [kept for kept in scrubbing.allow if kept == whole or (len(value) >= 8 and kept.startswith(value))]
-    if not gone:
+    matches = [entry for entry in scrubbing.allow if entry == whole or (len(value) >= 8 and entry.startswith(value))]
+    if not matches:
         raise InvalidInput("No such value is allowed: `reasoningbank scrub --allowed` lists the fingerprints.")
-    return Scrubbing(allow=tuple(kept for kept in scrubbing.allow if kept not in gone), personal=scrubbing.personal)
+    return Scrubbing(
+        allow=tuple(entry for entry in scrubbing.allow if entry not in matches), personal=scrubbing.personal
+    )
 
 
 def with_personal(scrubbing: Scrubbing, kinds: tuple[str, ...]) -> Scrubbing:

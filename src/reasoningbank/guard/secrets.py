@@ -2,7 +2,7 @@
 
     text → suspects? (a few plain searches) → places → text with [SECRET:github-pat]
 
-Knows the order of the searches and when a text needs none of them. What a secret looks like is known to `rules` (tokens
+Decides the order of the searches and when a text needs none of them. What a secret looks like stands in `rules` (tokens
 with a prefix), `key_value_secrets` (a name and a value), `addresses` (passwords in URLs), `blocks` (private keys) and
 `personal` (on request). Scrubbing a scrubbed text changes nothing. Time is linear in the text, whatever stands in it.
 """
@@ -42,18 +42,18 @@ class Scrubbed:
 
 
 def fingerprint(value: str) -> str:
-    """What an allow-list keeps of a value, so that the list itself tells nobody."""
+    """The fingerprint that an allow-list keeps of a value, so that the list itself tells nobody."""
     return blake2b(value.encode("utf-8", "surrogatepass"), digest_size=16, person=b"rbank-allow").hexdigest()
 
 
 class KnownClean:
-    """What was looked at lately and found to hold nothing, so that nobody looks twice."""
+    """Texts and records that were looked at lately and found clean, so that nobody looks twice."""
 
     __slots__ = ("marks", "records")
 
     def __init__(self) -> None:
         self.marks: set[int] = set()
-        """By a hash of all texts: a chunk of an import, and more."""
+        """Hashes of all texts of a record: of a chunk of an import, and more."""
         self.records: dict[int, object] = {}
         """The very last ones by themselves: what is scrubbed and then kept is mostly the same value."""
 
@@ -74,41 +74,38 @@ class Scrubber:
         self.clean = KnownClean()
 
     def in_words(self) -> str:
-        """What is taken out, for a status page."""
+        """The kinds of secrets that are taken out, for a status page."""
         says = f"scrubbed: {TOKEN_FORMATS} token formats, private keys, passwords in addresses and behind names"
         says += f"; personal data: {', '.join(self.personal)}" if self.personal else ""
         return says + (f"; {len(self.allow)} values allowed" if self.allow else "")
 
     def suspects(self, text: str) -> bool:
-        """Whether a closer look is worth it. Misses nothing that `scrub` would find; costs next to nothing."""
+        """True if a closer look is worth it. Misses nothing that `scrub` would find; costs next to nothing."""
         if not text.isascii() or self.personal:
             return True
         if has_run(text):
             return True
-        lowered = text.lower()
+        lower = text.lower()
         # Spelt out: a loop over the words takes twice as long, and every store and every hit passes here. One sign is
         # looked for in a tenth of the time that a word takes, and most texts have none of them.
         return (
-            ("key" in lowered or "token" in lowered or "secret" in lowered or "pass" in lowered or "auth" in lowered)
-            or ("pw" in lowered or "cred" in lowered or "cookie" in lowered or "mysql" in lowered or "psk" in lowered)
-            or ("mariadb" in lowered)
-            or ("bearer" in lowered or "basic" in lowered or "identified by" in lowered)
-            or ("-" in lowered and ("-u " in lowered or "-p " in lowered or "-a " in lowered or "--user" in lowered))
-            or (":" in lowered and ("://" in lowered or ":5432:" in lowered))
-            or ("~" in lowered and "q~" in lowered)
-            or ("$" in lowered and lowered.count("$") >= 3)
-            or ("snmp-server" in lowered or "psexec" in lowered)
-            or ("(" in lowered and ("login(" in lowered or "connect(" in lowered or "directoryentry(" in lowered))
-            or ("(" in lowered and ("connection(" in lowered or "pdo(" in lowered))
-            or (
-                "/" in lowered
-                and ("/rp " in lowered or "/user:" in lowered or "/p:" in lowered or "net user" in lowered)
-            )
-            or ("ldap" in lowered or "-securestring" in lowered or "smbclient" in lowered)
+            ("key" in lower or "token" in lower or "secret" in lower or "pass" in lower or "auth" in lower)
+            or ("pw" in lower or "cred" in lower or "cookie" in lower or "mysql" in lower or "psk" in lower)
+            or ("mariadb" in lower)
+            or ("bearer" in lower or "basic" in lower or "identified by" in lower)
+            or ("-" in lower and ("-u " in lower or "-p " in lower or "-a " in lower or "--user" in lower))
+            or (":" in lower and ("://" in lower or ":5432:" in lower))
+            or ("~" in lower and "q~" in lower)
+            or ("$" in lower and lower.count("$") >= 3)
+            or ("snmp-server" in lower or "psexec" in lower)
+            or ("(" in lower and ("login(" in lower or "connect(" in lower or "directoryentry(" in lower))
+            or ("(" in lower and ("connection(" in lower or "pdo(" in lower))
+            or ("/" in lower and ("/rp " in lower or "/user:" in lower or "/p:" in lower or "net user" in lower))
+            or ("ldap" in lower or "-securestring" in lower or "smbclient" in lower)
         )
 
     def passes(self, text: str) -> bool:
-        """Whether a text of its own is clean at first sight: too short for any secret, or nothing suspect in it."""
+        """True if a text of its own is clean at first sight: too short for any secret, or nothing suspect in it."""
         return (len(text) < SHORTEST_SECRET and not self.personal) or not self.suspects(text)
 
     def scrub(self, text: str) -> Scrubbed:
@@ -119,18 +116,18 @@ class Scrubber:
             return Scrubbed(text=text, found=_NOTHING)
         from reasoningbank.guard.allowance import Purse, unblanked_near
 
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         # What a pass takes away may have hidden another secret's surroundings.
         passes = MOST_PASSES if len(text) < LONG_CHARS else 2
         while spans:
-            found.update(span.name for span in spans)
-            text, left = _replace(text, spans)
+            counts.update(span.name for span in spans)
+            text, places = _replace(text, spans)
             passes -= 1
             if not passes:
                 break
-            read = text if len(text) < LONG_CHARS else unblanked_near(text, left)
-            spans = self._places_in(read, Purse.of_a_further_pass(len(text))) if left else []
-        return Scrubbed(text=text, found=dict(found))
+            read = text if len(text) < LONG_CHARS else unblanked_near(text, places)
+            spans = self._places_in(read, Purse.of_a_further_pass(len(text))) if places else []
+        return Scrubbed(text=text, found=dict(counts))
 
     def scrub_value(self, name: str, value: str) -> Scrubbed:
         """A value that stands under a name, as in metadata; the name may say what the value alone does not."""
@@ -171,18 +168,18 @@ class Scrubber:
         from reasoningbank.guard.spans import apart
         from reasoningbank.guard.tokens import broken_tokens_in
 
-        found, rest = _found(text, purse, self.personal)
-        spans = list(self._without_allowed(text, found))
-        joined = without_breaks(rest, purse)
-        if joined is not None:
+        hits, rest = _found(text, purse, self.personal)
+        spans = list(self._without_allowed(text, hits))
+        run_on = without_breaks(rest, purse)
+        if run_on is not None:
             # What does not cross a break was seen above; reading on over every break would only make tokens longer.
-            whole = broken_tokens_in(joined, purse)
-            spans += _beyond(spans, map(joined.place, self._without_allowed(joined.text, whole)))
+            whole = broken_tokens_in(run_on, purse)
+            spans += _beyond(spans, map(run_on.place, self._without_allowed(run_on.text, whole)))
         plain, beyond = without_escapes(rest, purse)
         spans += beyond
         if plain is not None:
-            found, _ = _found(plain.text, purse)
-            spans += map(plain.place, self._without_allowed(plain.text, found))
+            hits, _ = _found(plain.text, purse)
+            spans += map(plain.place, self._without_allowed(plain.text, hits))
         return apart(spans)
 
     def _without_allowed(self, text: str, spans: Iterable[Span]) -> Iterator[Span]:
@@ -191,13 +188,13 @@ class Scrubber:
                 yield span
 
 
-def _beyond(known: list[Span], others: Iterable[Span]) -> list[Span]:
-    """Those of the others that touch none of the known."""
+def _beyond(first: list[Span], second: Iterable[Span]) -> list[Span]:
+    """Spans of `second` that touch none of `first`."""
     from reasoningbank.guard.spans import apart
 
-    ends = apart(known)
+    ends = apart(first)
     starts = [span.start for span in ends]
-    return [s for s in others if not ((at := bisect_left(starts, s.end)) and ends[at - 1].end > s.start)]
+    return [s for s in second if not ((at := bisect_left(starts, s.end)) and ends[at - 1].end > s.start)]
 
 
 def _replace(text: str, spans: Iterable[Span]) -> tuple[str, list[tuple[int, int]]]:
@@ -232,18 +229,18 @@ class _Reading:
 
 
 def _found(text: str, purse: Purse, personal: Collection[str] = ()) -> tuple[list[Span], str]:
-    """What every search finds, and the text with blanks for what was taken out unexamined.
+    """Spans of every search, and the text with blanks for what was taken out unexamined.
 
     Specific kinds first: where two overlap, the first gives the name.
     """
     spans: list[Span] = []
     reading = _Reading(text)
     for search in _SEARCHES:
-        taken = purse.taken
+        count = purse.taken
         new = search(reading, purse)
         if new is not None:
             spans += new
-        if purse.taken != taken:
+        if purse.taken != count:
             from reasoningbank.guard.allowance import blank
 
             reading = _Reading(blank(reading.text, spans))
@@ -255,12 +252,12 @@ def _found(text: str, purse: Purse, personal: Collection[str] = ()) -> tuple[lis
 
 
 def _in_blocks(reading: _Reading, _: Purse) -> Iterable[Span] | None:
-    lowered, spans = reading.lowered, None
-    if "private key" in lowered or "putty" in lowered:
+    lower, spans = reading.lowered, None
+    if "private key" in lower or "putty" in lower:
         from reasoningbank.guard.blocks import key_blocks
 
         spans = list(key_blocks(reading.text))
-    if "secret" in lowered and "data:" in lowered:
+    if "secret" in lower and "data:" in lower:
         from reasoningbank.guard.blocks import secret_manifests
 
         spans = [*(spans or ()), *secret_manifests(reading.text)]
@@ -282,12 +279,12 @@ def _hashed_passwords(reading: _Reading, purse: Purse) -> Iterable[Span] | None:
 
 
 def _in_addresses(reading: _Reading, purse: Purse) -> Iterable[Span] | None:
-    lowered = reading.lowered
-    if "://" not in lowered and "%3a%2f%2f" not in lowered and ":5432:" not in lowered:
+    lower = reading.lowered
+    if "://" not in lower and "%3a%2f%2f" not in lower and ":5432:" not in lower:
         return None
     from reasoningbank.guard.addresses import in_addresses
 
-    return in_addresses(reading.text, lowered, purse)
+    return in_addresses(reading.text, lower, purse)
 
 
 def _in_headers(reading: _Reading, purse: Purse) -> Iterable[Span]:

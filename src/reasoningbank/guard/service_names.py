@@ -130,7 +130,7 @@ wpengine wrike wufoo xai xata xendit xero xmatters yandex yandexcloud yelp yodle
 youtrack yugabyte zapier zeabur zendesk zenkit zenrows zenscrape zenserp zeplin zerobounce zerotier zhipu zhipuai
 zilliz zipbooks zipcodeapi zipcodebase zoho zonkafeedback zoomeye zoominfo zscaler zulip zuora zyte
 """
-"""Of what stands for a value under such a name alone, most is a key."""
+"""Services under whose names alone most values are keys."""
 _KEYS_ARE_UUIDS = """
 aftership ai21 airship anypoint checkout checkoutcom clicksend cloudsmith codecov coinapi coinmarketcap deepai
 elasticemail falai guardian heroku holidayapi hubspot kucoin loggly messagebird messari mixmax nordigen onesignal
@@ -161,7 +161,7 @@ def speaks_of_a_service(text: str) -> bool:
 
 
 def has_uuids_for_keys(name: str) -> bool:
-    """Whether a name is of a service whose keys look like any id."""
+    """True if a name is of a service whose keys look like any id."""
     return names_a_service(name) and not _sets()[2].isdisjoint(_words(name))
 
 

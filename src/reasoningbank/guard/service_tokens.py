@@ -15,9 +15,11 @@ _ALNUM, _URL, _LOWER, _UPPER = "[A-Za-z0-9]", r"[\w-]", "[a-z0-9]", "[A-Z0-9]"
 
 def _rule(name: str, prefixes: str, body: str, least: int, most: int | None = None) -> SecretRule:
     """Any of the prefixes, then so many of such characters; with `most` nothing of a word may follow."""
-    known = tuple(prefixes.split())
+    anchors = tuple(prefixes.split())
     length, end = (f"{{{least},}}", "") if most is None else (f"{{{least},{most}}}", r"(?![\w-])")
-    return SecretRule(name, known, rf"(?:{'|'.join(map(re.escape, known))})(?P<body>{body}{length}){end}", bounded=True)
+    return SecretRule(
+        name, anchors, rf"(?:{'|'.join(map(re.escape, anchors))})(?P<body>{body}{length}){end}", bounded=True
+    )
 
 
 SERVICE_TOKENS: tuple[SecretRule, ...] = (

@@ -1,6 +1,6 @@
 """The formats of tokens of the many smaller services, as data, in the manner of `rules`.
 
-Written from the issuers' own descriptions and from what public rule sets agree on. Knows nothing of how a text is
+Written from the issuers' own descriptions and from what public rule sets agree on. Independent of how a text is
 searched.
 """
 

@@ -46,24 +46,24 @@ class Door:
 
 LIBRARY = Door(name="library")
 UNNAMED_TOOL = "tool:unnamed"
-"""Of a session that names an origin which is none: it meant something other than an agent."""
+"""Origin of a session that names one which is none: it meant something other than an agent."""
 
 
-def origin_of(claimed: object, speaker: str) -> str:
+def origin_of(claim: object, speaker: str) -> str:
     """The origin under which a caller's memory is kept, for a door that knows who speaks.
 
     Silent, a caller is itself. It may claim less than it is (what a tool said, it says for the tool), never more.
     """
-    if claimed is None or claimed == speaker:
+    if claim is None or claim == speaker:
         return clean_origin(speaker)
-    if not isinstance(claimed, str):
-        raise InvalidInput(f"origin must be text, not {type(claimed).__name__}.")
+    if not isinstance(claim, str):
+        raise InvalidInput(f"origin must be text, not {type(claim).__name__}.")
     own = clean_origin(speaker)
     instead = "leave it out, or say tool:NAME for what a tool or a page said."
     try:
-        origin = clean_origin(claimed)
+        origin = clean_origin(claim)
     except InvalidInput:
-        raise InvalidInput(f"The origin {claimed[:60]!r} is none and cannot be claimed: {instead}") from None
+        raise InvalidInput(f"The origin {claim[:60]!r} is none and cannot be claimed: {instead}") from None
     if origin == own:
         return own
     if kind_of(origin) not in _CLAIMABLE or level_of(origin) >= level_of(own):
@@ -72,21 +72,21 @@ def origin_of(claimed: object, speaker: str) -> str:
 
 
 def speaker_over_mcp(origin: str) -> str:
-    """What speaks MCP is an agent, so it is never the user, even with the user's own credentials."""
+    """The origin of a caller over MCP: an agent, so never the user, even with the user's own credentials."""
     return AGENT if kind_of(origin) == USER else origin
 
 
-def speaker_in_session(speaker: str, claimed: object = None) -> str:
-    """The origin of a session for a door that knows who speaks; never the user. What its metadata have `claimed` may
-    only lower it.
+def speaker_in_session(speaker: str, claim: object = None) -> str:
+    """The origin of a session for a door that knows who speaks; never the user. The `claim` of its metadata may only
+    lower it.
 
     An origin that is none counts as a tool: whoever wrote it down meant something other than an agent.
     """
     own = AGENT if kind_of(speaker) == USER else clean_origin(speaker)
-    if claimed is None or claimed == "":
+    if claim is None or claim == "":
         return own
     try:
-        origin = clean_origin(claimed) if isinstance(claimed, str) else UNNAMED_TOOL
+        origin = clean_origin(claim) if isinstance(claim, str) else UNNAMED_TOOL
     except (InvalidInput, Refused):
         return UNNAMED_TOOL
     return origin if level_of(origin) < level_of(own) else own
@@ -104,23 +104,23 @@ def without_witness(origin: str) -> str:
     return AGENT if kind_of(origin) == HOOK else origin
 
 
-def speaker_in_file(claimed: str, own: str, *, named: bool) -> str:
+def speaker_in_file(claim: str, own: str, *, is_named: bool) -> str:
     """The origin of what a file brings: the import's own name, unless the file claims a lesser one by itself.
 
-    `named` is an import that the user gave a name: then everything in it goes by that.
+    `is_named` tells an import that the user gave a name: then everything in it goes by that.
     """
-    stamped = clean_origin(own)
-    if named or level_of(claimed) is not Trust.UNTRUSTED or kind_of(claimed) == PEER:
-        return stamped
+    origin = clean_origin(own)
+    if is_named or level_of(claim) is not Trust.UNTRUSTED or kind_of(claim) == PEER:
+        return origin
     try:
-        return clean_origin(claimed)
+        return clean_origin(claim)
     except (InvalidInput, Refused):
-        return stamped
+        return origin
 
 
-def source_in_file(claimed: str, own: str) -> str:
-    """Whose evidence it is that a file brings: what claims to be the user's or an agent's is said by the file."""
-    return f"{own}/{claimed}"[:200] if kind_of(claimed) in (USER, AGENT, HOOK) else claimed
+def source_in_file(claim: str, own: str) -> str:
+    """The source of the evidence that a file brings: what claims to be the user's or an agent's is said by the file."""
+    return f"{own}/{claim}"[:200] if kind_of(claim) in (USER, AGENT, HOOK) else claim
 
 
 def require_user(speaker: str, what: str) -> None:

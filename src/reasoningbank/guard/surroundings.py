@@ -24,7 +24,7 @@ _BEHIND_A_SETTING = pattern(r"[ \t]{0,4}(?:\Z|[\r\n;&\"'`#]|[ \t](?=[\w-]))")
 
 
 def is_of_a_service(text: str, at: int) -> bool:
-    """Whether a service was spoken of just before."""
+    """True if a service was spoken of just before."""
     return speaks_of_a_service(text[max(0, at - _SPOKEN_OF_CHARS) : at])
 
 
@@ -36,7 +36,7 @@ def _is_pair(text: str, start: int, end: int) -> bool:
 
 
 def is_setting(text: str, start: int, end: int, sign: str) -> bool:
-    """Whether a name and its value are all that a line or a part of it says: `DB_PASSWORD=…`, `password: …`."""
+    """True if a name and its value are all that a line or a part of it says: `DB_PASSWORD=…`, `password: …`."""
     if sign == ">":
         return text.startswith("</", end)
     return (
@@ -75,8 +75,10 @@ def opens_a_door(text: str, start: int, value_at: int, value: str) -> bool:
 
 
 def gives_a_value(text: str, at: int, operator: str, sign: str) -> bool:
-    """Whether a name and a value may stand here with nothing but a blank or a comma between them."""
-    return _is_flag(text, at) or in_netrc(text, at, operator) or _in_statement(text, at, sign)
+    """True if a name and a value may stand here with nothing but a blank or a comma between them."""
+    if _is_flag(text, at) or in_netrc(text, at, operator):
+        return True
+    return sign in _GIVES_A_VALUE and _GIVES_A_VALUE[sign].search(text[max(0, at - LONGEST_NAME - 20) : at]) is not None
 
 
 _FLAG = pattern(r"--?(?:[A-Za-z][\w-]*)?")
@@ -112,7 +114,3 @@ _GIVES_A_VALUE = {
         re.ASCII,
     ),
 }
-
-
-def _in_statement(text: str, at: int, sign: str) -> bool:
-    return sign in _GIVES_A_VALUE and _GIVES_A_VALUE[sign].search(text[max(0, at - LONGEST_NAME - 20) : at]) is not None

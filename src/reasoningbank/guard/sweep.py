@@ -34,7 +34,7 @@ class SecretPlace:
     """memory, signal, step …"""
     id: str
     revision: int | None
-    """Of what is revised: a memory, a session, an edge."""
+    """Revision of what is revised: a memory, a session, an edge."""
     found: Mapping[str, int]
 
 
@@ -56,17 +56,17 @@ def sweep(store: Store, tenant: str, scrubber: Scrubber, *, apply: bool, progres
     looked_at = 0
     places: list[SecretPlace] = []
     for records in _pages(store, tenant):
-        changed: list[tuple[Any, Any]] = []
+        changes: list[tuple[Any, Any]] = []
         for record in records:
-            clean, found = scrubbed_record(scrubber, record)
-            if found:
-                changed.append((record, clean))
-                places.append(_place(record, found))
+            clean, counts = scrubbed_record(scrubber, record)
+            if counts:
+                changes.append((record, clean))
+                places.append(_place(record, counts))
         looked_at += len(records)
-        if changed and apply:
+        if changes and apply:
             # Before the first is gone: whoever comes after a kill finds no secret, and must know what is left to do.
             owe_index(store)
-            store.write(tenant, partial(_rewrite_all, changed))
+            store.write(tenant, partial(_rewrite_all, changes))
         if progress is not None:
             progress(looked_at)
     return Swept(looked_at=looked_at, places=tuple(places), applied=apply and bool(places))
@@ -93,8 +93,10 @@ def _pages(store: Store, tenant: str) -> Iterator[Sequence[Any]]:
         while True:
             with store.read(tenant) as reader:
                 page = reader.select(of, {}, after=after, limit=ROWS_PER_PAGE)
-                revised = [record for record in page if kind.keeping is Keeping.REVISED and record.revision > 1]
-                earlier = [one for record in revised for one in reader.revisions(type(record), record.id)]
+                with_history = [record for record in page if kind.keeping is Keeping.REVISED and record.revision > 1]
+                earlier = [
+                    revision for record in with_history for revision in reader.revisions(type(record), record.id)
+                ]
             if not page:
                 break
             yield [*page, *earlier]
@@ -107,14 +109,14 @@ def _pages(store: Store, tenant: str) -> Iterator[Sequence[Any]]:
             yield beside[start : start + ROWS_PER_PAGE]
 
 
-def _place(record: Any, found: Mapping[str, int]) -> SecretPlace:
+def _place(record: Any, counts: Mapping[str, int]) -> SecretPlace:
     record_id = str(getattr(record, "id", None) or getattr(record, "memory_id", ""))
     revision = getattr(record, "revision", None)
-    return SecretPlace(kind=type(record).__name__.lower(), id=record_id, revision=revision, found=found)
+    return SecretPlace(kind=type(record).__name__.lower(), id=record_id, revision=revision, found=counts)
 
 
-def _rewrite_all(changed: Sequence[tuple[Any, Any]], writer: Writer) -> None:
-    for before, after in changed:
+def _rewrite_all(changes: Sequence[tuple[Any, Any]], writer: Writer) -> None:
+    for before, after in changes:
         if isinstance(before, SideRecord):
             writer.rewrite_side_record(before, after)
         else:
@@ -125,7 +127,7 @@ def _with_own_key(writer: Writer, before: Memory, after: Memory) -> Memory:
     """Two keys may differ in nothing but their secrets; the second then takes its memory's id along."""
     if after.key is None or after.key == before.key:
         return after
-    others = writer.select(Memory, {"namespace": after.namespace, "key": after.key})
-    if all(other.id == after.id for other in others):
+    rivals = writer.select(Memory, {"namespace": after.namespace, "key": after.key})
+    if all(other.id == after.id for other in rivals):
         return after
     return replace(after, key=f"{after.key[: MAX_TITLE_CHARS - len(after.id) - 1]} {after.id}")

@@ -24,17 +24,17 @@ _RUN = b"a" * SHORTEST_RUN
 
 
 def has_run(text: str) -> bool:
-    """Of an ASCII text."""
+    """True if an ASCII text has characters in a row that may be a token."""
     return _RUN in text.encode("ascii").translate(_EITHER)
 
 
 def runs(text: str, table: bytes, shortest: int = SHORTEST_RUN) -> Iterator[tuple[int, int]]:
     """Where characters of a table stand in a row, at least so many; other characters than ASCII end a row."""
-    mapped = text.encode("ascii", "replace").translate(table)
+    classes = text.encode("ascii", "replace").translate(table)
     row = b"a" * shortest
-    start = mapped.find(row)
+    start = classes.find(row)
     while start >= 0:
-        end = mapped.find(b" ", start)
-        end = len(mapped) if end < 0 else end
+        end = classes.find(b" ", start)
+        end = len(classes) if end < 0 else end
         yield start, end
-        start = mapped.find(row, end)
+        start = classes.find(row, end)

@@ -41,7 +41,7 @@ _HASH_BEFORE = pattern(
 _DIGEST = pattern(r"(?<=[0-9a-f]{4})[0-9a-f]{10,}(?=[0-9a-f]{5})")
 _CLOUD_KEY_CHARS = 40
 _IN_PIECES = ("Q~", "+ASt", "ACDb", "+AMC", "glc_", "django-insecure-")
-"""Of tokens that may fall apart into runs too short to be seen."""
+"""Signs of tokens that may fall apart into runs too short to be seen."""
 _UUID_CHARS = 36
 _KEY_ID_CHARS = 32
 _FEWEST_CHANGES = 5
@@ -58,14 +58,16 @@ class _Anchored(NamedTuple):
     beginnings: frozenset[tuple[str, ...]]
     by_beginning: Mapping[tuple[str, ...], Sequence[int]]
     short: Sequence[tuple[str, Sequence[int]]]
-    """Those of fewer characters, by a sign without which none of their tokens is whole."""
+    """Anchors of fewer characters, by a sign without which none of their tokens is whole."""
 
     def within(self, near: str) -> list[int]:
         """The places in `ANCHORS` of those that a piece of text may hold, in order."""
-        found = [place for sign, places in self.short if sign in near for place in places if ANCHORS[place][0] in near]
+        indexes = [
+            place for sign, places in self.short if sign in near for place in places if ANCHORS[place][0] in near
+        ]
         for beginning in self.beginnings.intersection(zip(near, near[1:], near[2:], strict=False)):
-            found += self.by_beginning[beginning]
-        return sorted(found)
+            indexes += self.by_beginning[beginning]
+        return sorted(indexes)
 
 
 def _by_beginning(fewest_chars: int) -> _Anchored:
@@ -89,21 +91,21 @@ def tokens_in(text: str, rows: Sequence[tuple[int, int]], purse: Purse) -> Itera
 
     `rows` are where the characters of a name stand in a row.
     """
-    found = [
+    candidates = [
         (start, end)
         for start, end in rows
         # A UUID may be the rest of a token whose prefix ends in a dot.
         if _may_be_token(run := text[start:end]) or (text[start - 1 : start] == "." and is_uuid(run))
     ]
     allowance = Allowance(text, purse)
-    yield from _find_anchored(text, found, _EVERY, allowance)
-    yield from prefixed_tokens(text, found, allowance)
+    yield from _find_anchored(text, candidates, _EVERY, allowance)
+    yield from prefixed_tokens(text, candidates, allowance)
     for anchor in _IN_PIECES:
         position = text.find(anchor)
         if position >= 0:
-            rule = next(rule for known, rule in ANCHORS if known == anchor)
+            rule = next(rule for sign, rule in ANCHORS if sign == anchor)
             yield from _matches(text, position, len(text), anchor, rule, Allowance(text, purse))
-    yield from _keys_of_two_parts(text, found)
+    yield from _keys_of_two_parts(text, candidates)
     yield from _cloud_keys(text)
 
 
@@ -114,17 +116,17 @@ def _keys_of_two_parts(text: str, rows: Sequence[tuple[int, int]]) -> Iterator[S
     """An id of 32 digits, a dot and sixteen letters and digits of every kind, as a model's provider issues them."""
     for start, end in rows:
         if end - start == _KEY_ID_CHARS and text[end : end + 1] == "." and is_hex(text[start:end]):
-            found = _SECOND_PART.match(text, end)
-            if found is not None and class_changes(found["body"]) >= _FEWEST_CHANGES:
-                yield Span(start, found.end(), "api-key")
+            match = _SECOND_PART.match(text, end)
+            if match is not None and class_changes(match["body"]) >= _FEWEST_CHANGES:
+                yield Span(start, match.end(), "api-key")
 
 
-def broken_tokens_in(joined: Unwrapped, purse: Purse) -> Iterator[Span]:
-    """Those that a line end cut in two; only with prefixes that are long enough to be trusted."""
-    text = joined.text
-    found = [run for run in runs(text, NAME_RUNS) if joined.crosses(*run) and _may_be_token(text[run[0] : run[1]])]
-    tokens = _find_anchored(text, found, _TRUSTED, Allowance(text, purse))
-    yield from (span for span in tokens if joined.crosses(span.start, span.end))
+def broken_tokens_in(run_on: Unwrapped, purse: Purse) -> Iterator[Span]:
+    """Tokens that a line end cut in two; only with prefixes that are long enough to be trusted."""
+    text = run_on.text
+    candidates = [run for run in runs(text, NAME_RUNS) if run_on.crosses(*run) and _may_be_token(text[run[0] : run[1]])]
+    tokens = _find_anchored(text, candidates, _TRUSTED, Allowance(text, purse))
+    yield from (span for span in tokens if run_on.crosses(span.start, span.end))
 
 
 def _may_be_token(run: str) -> bool:
@@ -135,10 +137,10 @@ def _may_be_token(run: str) -> bool:
 
 
 def _find_anchored(
-    text: str, found: Sequence[tuple[int, int]], anchors: _Anchored, allowance: Allowance
+    text: str, rows: Sequence[tuple[int, int]], anchors: _Anchored, allowance: Allowance
 ) -> Iterator[Span]:
     begin = 0
-    for start, end in found:
+    for start, end in rows:
         if end <= allowance.cut_to:
             continue
         begin = max(begin, start - BEFORE_RUN, allowance.cut_to)
@@ -162,17 +164,17 @@ def _matches(text: str, position: int, end: int, anchor: str, rule: SecretRule, 
     shape = shape_of(rule)
     while position >= 0:
         start = position - rule.lead
-        found = shape.match(text, start) if start >= 0 and not (rule.bounded and is_mid_word(text, start)) else None
-        looks = 2 if found is None else 12 + (found.end() - position) // _CHARS_READ_IN_A_LOOK
+        match = shape.match(text, start) if start >= 0 and not (rule.bounded and is_mid_word(text, start)) else None
+        looks = 2 if match is None else 12 + (match.end() - position) // _CHARS_READ_IN_A_LOOK
         if not allowance.covers(position, looks):
             yield allowance.stretch(position)
             return
-        if found is not None:
-            body = (found["body"] if "body" in shape.groupindex else found[0])[:JUDGED_CHARS]
+        if match is not None:
+            body = (match["body"] if "body" in shape.groupindex else match[0])[:JUDGED_CHARS]
             if is_varied(body) and not is_drawing(body):
-                yield Span(start, found.end(), rule.name)
+                yield Span(start, match.end(), rule.name)
         # Behind the whole match, kept or not: else a run of a thousand anchors would be read a thousand times.
-        position = text.find(anchor, position + len(anchor) if found is None else max(found.end(), position + 1), end)
+        position = text.find(anchor, position + len(anchor) if match is None else max(match.end(), position + 1), end)
 
 
 def is_mid_word(text: str, start: int) -> bool:
@@ -185,18 +187,18 @@ def is_mid_word(text: str, start: int) -> bool:
 # ---------------------------------------------------------------- cloud keys without a prefix
 
 
-def is_cloud_secret(value: str, *, expected: bool = False) -> bool:
+def is_cloud_secret(value: str, *, is_expected: bool = False) -> bool:
     """Forty characters of base64 that change class as only chance does; a path or a name does so far less.
 
-    `expected` where a name or the id of the key says that one is here.
+    `is_expected` where a name or the id of the key says that one is here.
     """
     return (
         _CLOUD_SECRET.fullmatch(value) is not None
         and not (_DIGITS.isdisjoint(value) or value.islower() or value.isupper())
         and not is_drawing(value)
         and not is_hex(value)
-        and (changes := class_changes(value)) >= (8 if expected else 12)
-        and (expected or changes >= 20 or wordiness(value) <= MOST_WORDINESS)
+        and (changes := class_changes(value)) >= (8 if is_expected else 12)
+        and (is_expected or changes >= 20 or wordiness(value) <= MOST_WORDINESS)
         and value.count("/") <= 5
         and not _is_encoded_text(value)
     )
@@ -219,14 +221,14 @@ def _in_block(text: str, start: int, end: int) -> bool:
 
 
 def _cloud_keys(text: str) -> Iterator[Span]:
-    expected = "AKIA" in text or "ASIA" in text
+    is_expected = "AKIA" in text or "ASIA" in text
     for start, end in runs(text, BASE64_RUNS, _CLOUD_KEY_CHARS):
         if (
             end - start == _CLOUD_KEY_CHARS
             and (start == 0 or text[start - 1] not in "_-.%")
             and (end == len(text) or text[end] not in "_-=%")
             and not _in_block(text, start, end)
-            and is_cloud_secret(text[start:end], expected=expected)
+            and is_cloud_secret(text[start:end], is_expected=is_expected)
             and not _HASH_BEFORE.search(text, max(0, start - 16), start)
         ):
             yield Span(start, end, "aws-secret-key")

@@ -1,8 +1,8 @@
 """Trust of a memory: the least of its origin and all it was made from, unless somebody vouches.
 
-Outcomes never come into it: a poisoned memory that works gains confidence, not trust. Knows how levels follow from
-origins, parents and rulings, and who may change what. `guard.admission` uses it at every write, `guard.rulings` at
-every decision; who may claim which origin is known by `guard.speakers`.
+Outcomes never come into it: a poisoned memory that works gains confidence, not trust. Levels follow from origins,
+parents and rulings. `guard.admission` uses it at every write, `guard.rulings` at every decision; who may claim which
+origin is decided by `guard.speakers`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DISGUISED, RISKY, BORROWED = "disguised text", "risky", "borrowed"
 """How a warning begins that makes a memory untrusted by itself, until the user vouches for it."""
 _DOUBT = pattern(rf"(?:{RISKY}|{BORROWED}): [a-z ]{{1,60}}")
 INDEPENDENT_VOICES = 2
-"""So many agents, none of them its own origin, make a memory a working one. Tools, peers and files have no voice."""
+"""Agents that make a memory a working one, none of them its own origin. Tools, peers and files have no voice."""
 
 
 PEER_RULINGS: Mapping[RulingKind, PeerTrust] = MappingProxyType(
@@ -48,29 +48,27 @@ def is_doubted(memory: Memory) -> bool:
     """
     if kind_of(memory.origin) == USER:
         return False
-    return any(told.startswith((DISGUISED, RISKY, BORROWED)) for told in warnings_of(memory)) or _is_risky(memory)
-
-
-def approvals_awaited(memory: Memory) -> list[str]:
-    """Why a memory waits for the user's approval, in words that may stand outside of its envelope."""
-    return [told for told in warnings_of(memory) if _DOUBT.fullmatch(told)]
-
-
-# Loaded with the first memory that is not the user's: most starts meet none.
-def _is_risky(memory: Memory) -> bool:
+    if any(warning.startswith((DISGUISED, RISKY, BORROWED)) for warning in warnings_of(memory)):
+        return True
     from reasoningbank.guard.risky import risks_of_memory
 
     return bool(risks_of_memory(memory))
 
 
+def approvals_awaited(memory: Memory) -> list[str]:
+    """Why a memory waits for the user's approval, in words that may stand outside of its envelope."""
+    return [warning for warning in warnings_of(memory) if _DOUBT.fullmatch(warning)]
+
+
+# Loaded with the first memory that is not the user's: most starts meet none.
 def trust_of(memory: Memory, levels: Mapping[str, int]) -> Trust:
-    """What a memory is trusted, given the kept levels. One without a kept level is worth its origin and no more."""
+    """Trust level of a memory, given the stored levels. One without a stored level is worth its origin and no more."""
     level = Trust(levels.get(memory.id, level_of(memory.origin)))
     return Trust.UNTRUSTED if level is Trust.WORKING and is_doubted(memory) else level
 
 
 def doubtful_ids(memories: Iterable[Memory]) -> list[str]:
-    """Those that can have a kept level."""
+    """Ids that may have a stored trust level."""
     return [memory.id for memory in memories if memory.parents or kind_of(memory.origin) != USER]
 
 
@@ -99,27 +97,27 @@ def least(reader: Reader, origin: str, parents: Sequence[str]) -> Trust:
     level = level_given(peer_trust(reader), origin) if kind_of(origin) == PEER else level_of(origin)
     if not parents or level is Trust.UNTRUSTED:
         return level
-    known = reader.get(Memory, parents)
-    levels = levels_of(reader, known.values())
+    by_id = reader.get(Memory, parents)
+    levels = levels_of(reader, by_id.values())
     for parent in parents:
-        level = min(level, trust_of(known[parent], levels) if parent in known else Trust.WORKING)
+        level = min(level, trust_of(by_id[parent], levels) if parent in by_id else Trust.WORKING)
     return level
 
 
 def descendants(reader: Reader, roots: Iterable[str]) -> list[str]:
     """Everything made from `roots`, at any remove, without the roots themselves."""
-    seen = set(roots)
-    found: list[str] = []
-    frontier = sorted(seen)
+    ids = set(roots)
+    result: list[str] = []
+    frontier = sorted(ids)
     while frontier:
-        frontier = sorted(set(reader.derived_ids(frontier)) - seen)
-        seen.update(frontier)
-        found.extend(frontier)
-    return found
+        frontier = sorted(set(reader.derived_ids(frontier)) - ids)
+        ids.update(frontier)
+        result.extend(frontier)
+    return result
 
 
 def in_force(rulings: Sequence[Ruling]) -> list[Ruling]:
-    """Those that nobody took back."""
+    """Rulings that nobody took back."""
     undone = {ruling.target for ruling in rulings if ruling.kind is RulingKind.UNDO}
     return [ruling for ruling in rulings if ruling.kind is not RulingKind.UNDO and ruling.id not in undone]
 
@@ -127,15 +125,15 @@ def in_force(rulings: Sequence[Ruling]) -> list[Ruling]:
 def revoked_origins(reader: Reader) -> frozenset[str]:
     """Origins of which nothing is shown: revoked ones, and peers that the user put into quarantine."""
     counting = in_force(reader.select(Ruling, {"kind": _ABOUT_ORIGINS}))
-    quarantined = {peer for peer, given in _latest_given(counting).items() if given is PeerTrust.QUARANTINED}
-    return frozenset(quarantined.union(ruling.target for ruling in counting if ruling.kind is RulingKind.REVOKE))
+    peers = {peer for peer, trust in _latest_given(counting).items() if trust is PeerTrust.QUARANTINED}
+    return frozenset(peers.union(ruling.target for ruling in counting if ruling.kind is RulingKind.REVOKE))
 
 
 def revoked_peers(reader: Reader) -> dict[str, float]:
     """Peers that the user revoked, by origin, and when last."""
     counting = in_force(reader.select(Ruling, {"kind": _ABOUT_ORIGINS}))
-    revoked = [one for one in counting if one.kind is RulingKind.REVOKE and kind_of(one.target) == PEER]
-    return {one.target: one.at for one in sorted(revoked, key=lambda one: one.at)}
+    revocations = [ruling for ruling in counting if ruling.kind is RulingKind.REVOKE and kind_of(ruling.target) == PEER]
+    return {ruling.target: ruling.at for ruling in sorted(revocations, key=lambda ruling: ruling.at)}
 
 
 def peer_trust(reader: Reader) -> dict[str, PeerTrust]:
@@ -145,13 +143,13 @@ def peer_trust(reader: Reader) -> dict[str, PeerTrust]:
 
 def peer_trust_among(rulings: Sequence[Ruling]) -> dict[str, PeerTrust]:
     counting = in_force(rulings)
-    revoked = {ruling.target for ruling in counting if ruling.kind is RulingKind.REVOKE}
-    return {**_latest_given(counting), **dict.fromkeys(revoked, PeerTrust.QUARANTINED)}
+    origins = {ruling.target for ruling in counting if ruling.kind is RulingKind.REVOKE}
+    return {**_latest_given(counting), **dict.fromkeys(origins, PeerTrust.QUARANTINED)}
 
 
 def _latest_given(counting: Sequence[Ruling]) -> dict[str, PeerTrust]:
-    given = sorted((ruling for ruling in counting if ruling.kind in PEER_RULINGS), key=lambda r: (r.at, r.id))
-    return {ruling.target: PEER_RULINGS[ruling.kind] for ruling in given}
+    grants = sorted((ruling for ruling in counting if ruling.kind in PEER_RULINGS), key=lambda r: (r.at, r.id))
+    return {ruling.target: PEER_RULINGS[ruling.kind] for ruling in grants}
 
 
 def level_given(peers: Mapping[str, PeerTrust], origin: str) -> Trust:
@@ -162,7 +160,7 @@ def level_given(peers: Mapping[str, PeerTrust], origin: str) -> Trust:
 
 
 def vouched_trust(rulings: Sequence[Ruling], memory: Memory) -> Trust | None:
-    """What approvals make of a memory: the user's word alone is enough, agents must be two."""
+    """Trust that approvals give a memory: the user's word alone is enough, agents must be two."""
     voices = {r.source for r in in_force(rulings) if r.kind is RulingKind.APPROVE and memory.id in r.memories}
     if any(kind_of(voice) == USER for voice in voices):
         return Trust.TRUSTED
@@ -177,35 +175,35 @@ def refold(writer: Writer, roots: Sequence[str]) -> int:
     """
     memories = writer.get(Memory, [*roots, *descendants(writer, roots)])
     outside = {parent for memory in memories.values() for parent in memory.parents} - memories.keys()
-    known = writer.get(Memory, sorted(outside))
-    kept = writer.trust_levels([*memories, *known])
+    parents = writer.get(Memory, sorted(outside))
+    stored_levels = writer.trust_levels([*memories, *parents])
     rulings = writer.select(Ruling, {"kind": (RulingKind.APPROVE.value, *_ABOUT_ORIGINS)})
     peers = peer_trust_among(rulings)
-    granted = {i: vouched_trust(rulings, memory) for i, memory in memories.items()}
-    levels = {i: _at_most(memory, kept, known, memories, peers) for i, memory in memories.items()}
-    for i, level in granted.items():
+    approvals = {i: vouched_trust(rulings, memory) for i, memory in memories.items()}
+    levels = {i: _at_most(memory, stored_levels, parents, memories, peers) for i, memory in memories.items()}
+    for i, level in approvals.items():
         levels[i] = max(levels[i], level) if level is not None else levels[i]
-    altered = {
+    stale_ids = {
         i for i, m in memories.items() if any(p in memories and _has_changed(writer, memories[p], m) for p in m.parents)
     }
     moving = True
     while moving:
         moving = False
         for i, memory in memories.items():
-            bound = min((levels[p] for p in memory.parents if p in levels), default=Trust.TRUSTED)
-            if i in altered:
-                bound = min(bound, trust_of(memory, kept))
-            level = max(min(levels[i], bound), granted[i] or Trust.UNTRUSTED)
+            limit = min((levels[p] for p in memory.parents if p in levels), default=Trust.TRUSTED)
+            if i in stale_ids:
+                limit = min(limit, trust_of(memory, stored_levels))
+            level = max(min(levels[i], limit), approvals[i] or Trust.UNTRUSTED)
             moving |= level != levels[i]
             levels[i] = level
-    changed = [i for i, memory in memories.items() if trust_of(memory, kept) != levels[i]]
-    for i in changed:
+    changes = [i for i, memory in memories.items() if trust_of(memory, stored_levels) != levels[i]]
+    for i in changes:
         writer.keep_trust(memories[i], levels[i])
-    return len(changed)
+    return len(changes)
 
 
 def _has_changed(reader: Reader, parent: Memory, child: Memory) -> bool:
-    """Whether a parent says something else now than when the child was made: then its new trust is not the child's."""
+    """True if a parent says something else now than when the child was made: then its new trust is not the child's."""
     if parent.revision == 1 or parent.updated_at < child.created_at:
         return False
     versions = [*reader.revisions(Memory, parent.id), parent]
@@ -219,7 +217,7 @@ def _has_changed(reader: Reader, parent: Memory, child: Memory) -> bool:
 
 def _at_most(
     memory: Memory,
-    kept: Mapping[str, int],
+    stored_levels: Mapping[str, int],
     outside: Mapping[str, Memory],
     inside: Mapping[str, Memory],
     peers: Mapping[str, PeerTrust],
@@ -227,14 +225,14 @@ def _at_most(
     level = own_level(memory, peers)
     for parent in memory.parents:
         if parent in outside:
-            level = min(level, trust_of(outside[parent], kept))
+            level = min(level, trust_of(outside[parent], stored_levels))
         elif parent not in inside:
             # It is gone: what was lowered by it stays low.
-            level = min(level, trust_of(memory, kept))
+            level = min(level, trust_of(memory, stored_levels))
     return level
 
 
 def warnings_of(memory: Memory) -> list[str]:
-    """What the guard had to say of a memory when it was admitted."""
-    found = memory.metadata.get(WARNINGS, ())
-    return [str(warning) for warning in found] if isinstance(found, (list, tuple)) else []
+    """Warnings of the guard about a memory, from when it was admitted."""
+    values = memory.metadata.get(WARNINGS, ())
+    return [str(warning) for warning in values] if isinstance(values, (list, tuple)) else []

@@ -1,7 +1,7 @@
 """Tells whether a value under a name is a secret.
 
-Knows what was drawn by lot, what a person would only write for a password, and which pieces of programs, paths and
-prose look like either. Knows nothing of how a name and its value were found.
+Tells what was drawn by lot, and what a person would only write for a password, from the pieces of programs, paths and
+prose that look like either. Independent of how a name and its value were found.
 """
 
 from __future__ import annotations
@@ -53,25 +53,25 @@ class FoundValue:
     """On a line that gives a setting its value and does nothing else."""
 
 
-def is_secret(found: FoundValue, announced: Announces) -> bool:
-    value = found.value
+def is_secret(candidate: FoundValue, kind: Announces) -> bool:
+    value = candidate.value
     if value.startswith("[SECRET:") or " " in value or "\t" in value or is_own(value):
         return False
     # The beginning says it all, and a value may be as long as a text.
     value = value[:_JUDGED_CHARS]
-    if "aws" in found.name.lower() and is_cloud_secret(value, expected=True):
+    if "aws" in candidate.name.lower() and is_cloud_secret(value, is_expected=True):
         return True
-    if announced is Announces.PASSWORD and _is_password(found, value):
+    if kind is Announces.PASSWORD and _is_password(candidate, value):
         return not stands_for_another(value, may_count=leaves_no_other_reading(value))
     return (
-        (_is_token(found.name, value, announced) and not is_code(value))
-        or (announced is Announces.SECRET and _is_bootstrap_token(value))
+        (_is_token(candidate.name, value, kind) and not is_code(value))
+        or (kind is Announces.SECRET and _BOOTSTRAP.fullmatch(value) is not None and class_changes(value[7:]) >= 4)
         or (
-            announced is Announces.SECRET
-            and found.quoted
+            kind is Announces.SECRET
+            and candidate.quoted
             and (_is_short_token(value) or (len(value) >= 10 and _is_typed_at_random(value)))
         )
-    ) and not stands_for_another(value, may_count=announced >= Announces.SECRET and leaves_no_other_reading(value))
+    ) and not stands_for_another(value, may_count=kind >= Announces.SECRET and leaves_no_other_reading(value))
 
 
 _FEWEST_OF_A_COUNT = 20
@@ -80,10 +80,6 @@ _FEWEST_OF_A_COUNT = 20
 def leaves_no_other_reading(value: str) -> bool:
     """A long value of letters and digits that is given to a name: then a few that count up do not make it a drawing."""
     return len(value) >= _FEWEST_OF_A_COUNT and not value.isdigit() and not value.isalpha()
-
-
-def _is_bootstrap_token(value: str) -> bool:
-    return _BOOTSTRAP.fullmatch(value) is not None and class_changes(value[7:]) >= 4
 
 
 _UUID_NAMES = pattern(r"api|secret|heroku|access|auth|client|token", re.IGNORECASE)
@@ -100,11 +96,11 @@ _MOST_PARTS = 4
 _PREFIX = pattern(r"[A-Za-z][A-Za-z0-9]{0,11}[_-](?:[a-z0-9]{1,10}[_-]){0,2}(?=[A-Za-z0-9]{20})")
 
 
-def _is_token(name: str, value: str, announced: Announces) -> bool:
+def _is_token(name: str, value: str, kind: Announces) -> bool:
     if is_uuid(value):
-        return announced >= Announces.SECRET and _has_uuid_for_key(name)
+        return kind >= Announces.SECRET and _has_uuid_for_key(name)
     core = value.strip("=")
-    if announced is Announces.PERHAPS:
+    if kind is Announces.PERHAPS:
         return is_drawn_for_sure(core) or _is_grouped(core)
     return (
         is_drawn(core, fewest_hex=16)
@@ -184,9 +180,9 @@ def is_told(name: str, value: str) -> bool:
 
 
 def _parts(value: str) -> list[str]:
-    """What stands behind a prefix such as `key_`, and between dots and colons: there the drawn part is by itself."""
-    found = _PREFIX.match(value)
-    behind = [value[found.end() :]] if found is not None else []
+    """Parts behind a prefix such as `key_`, and between dots and colons: there the drawn part is by itself."""
+    match = _PREFIX.match(value)
+    behind = [value[match.end() :]] if match is not None else []
     parts = [part for part in _PARTING.split(value) if 20 <= len(part) < len(value)]
     return behind + parts[:_MOST_PARTS]
 
@@ -218,39 +214,39 @@ _NO_WORD = pattern(
 _COMPARES = ("==", "===", "!=", "!==")
 
 
-def _is_password(found: FoundValue, value: str) -> bool:
+def _is_password(candidate: FoundValue, value: str) -> bool:
     """Short, but nobody would write it for anything else: several kinds of characters and not a piece of code."""
     if not 6 <= len(value) <= 128 or _NEVER_IN_A_PASSWORD.search(value):
         return False
-    if found.sign in _COMPARES:
+    if candidate.sign in _COMPARES:
         # A comparison is code, and mostly a test's.
-        return found.quoted and len(value) >= 8 and is_written_for_a_password(value)
-    if found.quoted:
+        return candidate.quoted and len(value) >= 8 and is_written_for_a_password(value)
+    if candidate.quoted:
         return _is_quoted_password(value, _kinds(value)) or (
-            (found.sign in _GIVES or found.sign.endswith("=")) and _is_word(value)
+            (candidate.sign in _GIVES or candidate.sign.endswith("=")) and _is_word(value)
         )
-    return _CODE.search(value) is None and _is_bare_password(found, value, _kinds(value))
+    return _CODE.search(value) is None and _is_bare_password(candidate, value, _kinds(value))
 
 
-def _is_bare_password(found: FoundValue, value: str, kinds: int) -> bool:
+def _is_bare_password(candidate: FoundValue, value: str, kinds: int) -> bool:
     digits = sum(map(str.isdigit, value))
-    if kinds >= 3 or (found.configured and _MARKED.fullmatch(value) is not None):
+    if kinds >= 3 or (candidate.configured and _MARKED.fullmatch(value) is not None):
         return True
-    if found.sign in ("is", "was"):
+    if candidate.sign in ("is", "was"):
         return kinds == 2 and digits >= 2 and class_changes(value) >= 3
-    if not found.configured:
+    if not candidate.configured:
         return False
     if kinds == 2 and digits:
         return not (_NAME.fullmatch(value) and _NAMES_ITSELF.fullmatch(value))
-    return (len(value) >= 8 and _is_typed_at_random(value)) or (_may_be_a_word(found) and _is_word(value))
+    return (len(value) >= 8 and _is_typed_at_random(value)) or (_may_be_a_word(candidate) and _is_word(value))
 
 
-def _may_be_a_word(found: FoundValue) -> bool:
+def _may_be_a_word(candidate: FoundValue) -> bool:
     """An element, a variable of the environment, a line of settings: the name of another value seldom stands there."""
     return (
-        found.sign == ">"
-        or (found.sign in ("=", ":") and found.name.isupper())
-        or (found.sign == "=" and found.name.lower().endswith(("password", "passwd", "pwd")))
+        candidate.sign == ">"
+        or (candidate.sign in ("=", ":") and candidate.name.isupper())
+        or (candidate.sign == "=" and candidate.name.lower().endswith(("password", "passwd", "pwd")))
     )
 
 

@@ -20,7 +20,7 @@ from reasoningbank.index.masks import SCOPES, Mask, Passed
 from reasoningbank.index.neighbours import with_neighbours
 from reasoningbank.index.rows import BLOCK_ROWS, Slots, blocks_for
 from reasoningbank.index.vectors import QueryForms, cosines, gather_room, nearest
-from reasoningbank.lexical.bm25 import rarest_word
+from reasoningbank.lexical.bm25 import max_idf
 from reasoningbank.lexical.entries import query_terms
 from reasoningbank.lexical.forms import likeness
 from reasoningbank.lexical.hashing import exact_term
@@ -98,7 +98,7 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
         keyword_ceiling=ceiling,
         form=form,
         parametric=parametric,
-        rarest_word=rarest_word(own_rows(snapshot, selection)),
+        rarest_word=max_idf(own_rows(snapshot, selection)),
         named=shares.at(slots),
         exact=_flags(slots, exact),
         beside=beside,

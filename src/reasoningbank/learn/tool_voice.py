@@ -13,10 +13,10 @@ from dataclasses import replace
 from reasoningbank.core.learning import Episode, EpisodeStep, Lesson
 from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.borrowed import borrowed_in
-from reasoningbank.guard.instructing import instructs
+from reasoningbank.guard.homoglyphs import plain_letters, skeleton
+from reasoningbank.guard.instruction_detection import instructs
 from reasoningbank.guard.quotes import as_one_line, is_report
 from reasoningbank.guard.risky import FAILED
-from reasoningbank.guard.unmasked import plain_letters, skeleton
 from reasoningbank.learn.offline.facts import FACT
 from reasoningbank.learn.offline.words import called_tool, head
 

@@ -1,1 +1,1 @@
-"""What texts are made of when they are compared by their words: terms, forms, rare words and what each is worth."""
+"""Lexical matching: terms, forms, rare words, and the weight of each."""

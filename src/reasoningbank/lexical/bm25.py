@@ -1,7 +1,6 @@
-"""What each term of a query is worth: BM25's numbers, whoever keeps the words.
+"""BM25 term weights and length normalisation, shared by all indexes.
 
-Knows rarity and the part of a score that length takes away. Refuses to know where terms are kept and how they are
-looked up.
+Independent of where terms are kept and how they are looked up.
 """
 
 from __future__ import annotations
@@ -46,21 +45,21 @@ KEYWORDS = KeywordPolicy()
 def weigh_terms(
     times: Sequence[int], frequency: NDArray[np.int64], rows: int, policy: KeywordPolicy = KEYWORDS
 ) -> tuple[dict[int, float], float]:
-    """What each term that is worth scoring adds at most, by its place in the query, and what all of them add together.
+    """The most that each term worth scoring adds, by its place in the query, and what all of them add together.
 
     `times` says how often the query has each term and `frequency` how many of the `rows` do. Terms that no row has
     count in that ceiling too: a query of which half is unknown is half met at best. Nothing when no row has any.
     """
-    chosen = _worth_scoring(frequency, rows, policy)
-    if not len(chosen):
+    places = _worth_scoring(frequency, rows, policy)
+    if not len(places):
         return {}, 0.0
     # A word that no row has is taken to be as rare as one that a single row has: a small index knows too little of the
     # language to call it rarer.
-    known = np.maximum(frequency, 1)
-    rarity: list[float] = np.log1p((rows + policy.assumed_rows - known + 0.5) / (known + 0.5)).tolist()
-    worths = [many * (policy.k1 + 1) * rare for many, rare in zip(times, rarity, strict=True)]
-    weights = {i: worths[i] for i in chosen.tolist()}
-    return weights, sum(weights.values()) + sum(worths[i] for i in np.flatnonzero(frequency == 0).tolist())
+    holders = np.maximum(frequency, 1)
+    rarity: list[float] = np.log1p((rows + policy.assumed_rows - holders + 0.5) / (holders + 0.5)).tolist()
+    maxima = [many * (policy.k1 + 1) * rare for many, rare in zip(times, rarity, strict=True)]
+    weights = {i: maxima[i] for i in places.tolist()}
+    return weights, sum(weights.values()) + sum(maxima[i] for i in np.flatnonzero(frequency == 0).tolist())
 
 
 def length_terms(mean_length: float, policy: KeywordPolicy = KEYWORDS) -> tuple[np.float32, np.float32]:
@@ -69,8 +68,8 @@ def length_terms(mean_length: float, policy: KeywordPolicy = KEYWORDS) -> tuple[
     return base, np.float32(policy.k1 * policy.b * UNITS / max(mean_length, 1e-9))
 
 
-def rarest_word(rows: int, policy: KeywordPolicy = KEYWORDS) -> float:
-    """What counts for a word that hardly any of so many rows has."""
+def max_idf(rows: int, policy: KeywordPolicy = KEYWORDS) -> float:
+    """Upper bound of IDF for an index of `rows` memories."""
     return math.log1p(rows + policy.assumed_rows)
 
 

@@ -1,6 +1,6 @@
-"""Term entries of memories: which terms each has, and how much.
+"""Term entries of memories: the terms of each, and their weights.
 
-Knows field weights and the entry format. Refuses to know how entries are looked up or scored.
+Field weights and the entry format; independent of how entries are looked up or scored.
 """
 
 from __future__ import annotations
@@ -42,31 +42,31 @@ def entries_of(memories: Sequence[Memory]) -> Entries:
     sizes = np.array([len(keys) // TERM_BYTES for _, _, keys in parts], np.int64)
     terms = np.frombuffer(b"".join([keys for _, _, keys in parts]), "<u4").astype(np.uint64)
     # Sorted by memory and term with the weight behind them, so that what is counted together stands side by side.
-    found = np.repeat(owners << _OWNER_AT | weights, sizes)
-    found |= terms << _TERM_AT
-    found.sort()
-    named = found >> _TERM_AT
-    first = np.flatnonzero(np.diff(named, prepend=~named[:1]))
-    packed = np.empty(len(first), ENTRY)
-    packed["term"] = named[first].astype(np.uint32)
-    packed["weight"] = np.add.reduceat(found & _WEIGHT, first).clip(1, _HEAVIEST)
-    counts = np.bincount((found[first] >> _OWNER_AT).astype(np.int64), minlength=len(memories))
+    weighted_terms = np.repeat(owners << _OWNER_AT | weights, sizes)
+    weighted_terms |= terms << _TERM_AT
+    weighted_terms.sort()
+    pairs = weighted_terms >> _TERM_AT
+    first = np.flatnonzero(np.diff(pairs, prepend=~pairs[:1]))
+    postings = np.empty(len(first), ENTRY)
+    postings["term"] = pairs[first].astype(np.uint32)
+    postings["weight"] = np.add.reduceat(weighted_terms & _WEIGHT, first).clip(1, _HEAVIEST)
+    counts = np.bincount((weighted_terms[first] >> _OWNER_AT).astype(np.int64), minlength=len(memories))
     lengths = np.bincount(owners.astype(np.int64), weights * sizes, len(memories)).astype(np.uint32)
-    return Entries(packed=packed, counts=counts, lengths=lengths)
+    return Entries(packed=postings, counts=counts, lengths=lengths)
 
 
 def _parts(number: int, memory: Memory) -> Iterator[tuple[int, int, bytes]]:
-    """What the memory of a number says, by weight: the packed keys of its terms."""
+    """Packed keys of a memory's terms, with the number of the memory and their weight."""
     texts = [(memory.title, _TITLE), (memory.description, _DESCRIPTION), (memory.content, _CONTENT)]
     if memory.tags or memory.key:
         own_key = memory.key if memory.key and memory.key != memory.title else ""
         texts.append((" ".join((own_key, *memory.tags)), _CONTENT))
-    said = b""
+    all_keys = b""
     for text, weight in texts:
         keys = packed_term_keys(tokens(text))[: TERM_BYTES * KEYWORDS.most_terms_per_memory]
         yield number, weight, keys
-        said += keys
-        if len(said) >= TERM_BYTES * KEYWORDS.most_terms_per_memory and _is_full(said):
+        all_keys += keys
+        if len(all_keys) >= TERM_BYTES * KEYWORDS.most_terms_per_memory and _is_full(all_keys):
             break
     # Id, tags and whole texts are found by terms of their own, that no text can produce and that no length counts.
     whole = filter(None, (memory.title, memory.content, memory.key))
@@ -74,17 +74,17 @@ def _parts(number: int, memory: Memory) -> Iterator[tuple[int, int, bytes]]:
     yield number, 0, b"".join([term.to_bytes(TERM_BYTES, "little") for term in own])
 
 
-def _is_full(said: bytes) -> bool:
-    return len(np.unique(np.frombuffer(said, "<u4"))) >= KEYWORDS.most_terms_per_memory
+def _is_full(keys: bytes) -> bool:
+    return len(np.unique(np.frombuffer(keys, "<u4"))) >= KEYWORDS.most_terms_per_memory
 
 
 def query_terms(text: str) -> dict[int, int]:
     """The terms of a query and how often it says them; function words only where it has no others."""
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for key in term_keys(tokens(text)):
-        found[key] = found.get(key, 0) + 1
-    meant = {key: found[key] for key in found.keys() - stop_keys()}
-    return meant or found
+        counts[key] = counts.get(key, 0) + 1
+    content_counts = {key: counts[key] for key in counts.keys() - stop_keys()}
+    return content_counts or counts
 
 
 @cache

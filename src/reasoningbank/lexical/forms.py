@@ -1,7 +1,7 @@
 """Likeness of a query and a memory in wording, order kept and parameters set aside.
 
-Knows how the forms of a title and a description are packed into a row, and compares many of them at once: the longest
-common subsequence by bits, a machine word for each text. Refuses to know what the likeness is worth.
+The forms of a title and a description are packed into a row, and many rows are compared at once: the longest common
+subsequence by bits, a machine word for each text. What the likeness is worth is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _END = -1
 _MOST_REMEMBERED = 1 << 16
 _PADDING = array("H", [_NOTHING]) * WORDS
 _ALL = np.uint32(0xFFFFFFFF)
-_known: dict[str, tuple[int, int]] = {}
-_plain: dict[str, int] = {}
+_codes_by_piece: dict[str, tuple[int, int]] = {}
+_plain_words: dict[str, int] = {}
 """The codes of those pieces that are words wherever they stand."""
 
 Codes = NDArray[np.uint16]
@@ -39,9 +39,9 @@ def pack(texts: list[tuple[str, str]]) -> NDArray[np.void]:
     codes = array("H")
     for pair in texts:
         for text in pair:
-            found = _codes(text)
-            codes.extend(found)
-            codes.extend(_PADDING[len(found) :])
+            words = _codes(text)
+            codes.extend(words)
+            codes.extend(_PADDING[len(words) :])
     return np.frombuffer(codes, PACKED)
 
 
@@ -49,17 +49,17 @@ def likeness(query: str, rows: NDArray[np.void]) -> tuple[NDArray[np.float32], N
     """For each row the better of its two texts: twice the words in common over the words of both, from 0 to 1, and
     whether both that text and the query have parameters. Two texts that share nothing but parameters are not alike.
     """
-    asked = np.array(_codes(query), np.uint16)
-    kept = rows.view(np.uint16).reshape(-1, WORDS)
-    if not len(asked) or not len(kept):
+    query_codes = np.array(_codes(query), np.uint16)
+    row_codes = rows.view(np.uint16).reshape(-1, WORDS)
+    if not len(query_codes) or not len(row_codes):
         return np.zeros(len(rows), np.float32), np.zeros(len(rows), np.bool_)
-    common = _in_common(asked, kept)
-    lengths = np.maximum(np.bitwise_count(_bits(kept != _NOTHING)), 1)
-    first, second = (2.0 * common / (len(asked) + lengths)).astype(np.float32).reshape(-1, TEXTS).T
+    common = _in_common(query_codes, row_codes)
+    lengths = np.maximum(np.bitwise_count(_bits(row_codes != _NOTHING)), 1)
+    first, second = (2.0 * common / (len(query_codes) + lengths)).astype(np.float32).reshape(-1, TEXTS).T
     better = np.maximum(first, second)
-    if not bool((asked == _SLOT).any()):
+    if not bool((query_codes == _SLOT).any()):
         return better, np.zeros(len(rows), np.bool_)
-    open_first, open_second = (kept == _SLOT).any(axis=1).reshape(-1, TEXTS).T
+    open_first, open_second = (row_codes == _SLOT).any(axis=1).reshape(-1, TEXTS).T
     return better, np.where(second > first, open_second, open_first)
 
 
@@ -68,16 +68,16 @@ def _bits(flags: NDArray[np.bool_]) -> NDArray[np.uint32]:
     return np.packbits(flags, axis=-1, bitorder="little").view(np.uint32)[..., 0]
 
 
-def _in_common(asked: Codes, kept: Codes) -> NDArray[np.uint8]:
+def _in_common(query: Codes, rows: Codes) -> NDArray[np.uint8]:
     """The length of the longest common subsequence with each text, after Hyyrö (2004): one addition for a word.
 
     0 where only parameters are in common.
     """
-    met = _bits(kept[None] == asked[:, None, None])
-    has_word = met[asked != _SLOT].any(axis=0)
-    free = np.full(len(kept), _ALL)
+    matches = _bits(rows[None] == query[:, None, None])
+    has_word = matches[query != _SLOT].any(axis=0)
+    free = np.full(len(rows), _ALL)
     used, rest = np.empty_like(free), np.empty_like(free)
-    for row in met:
+    for row in matches:
         np.bitwise_and(free, row, out=used)
         np.subtract(free, used, out=rest)
         free += used
@@ -87,24 +87,24 @@ def _in_common(asked: Codes, kept: Codes) -> NDArray[np.uint8]:
 
 
 def _codes(text: str) -> list[int]:
-    found: list[int] = []
+    codes: list[int] = []
     first = True
     read = pieces(text)
     # Plain words in a row need no step of our own; most texts are nothing else behind their first word.
-    plain = list(map(_plain.get, read[1 : WORDS + 1], repeat(_NOTHING)))
+    plain = list(map(_plain_words.get, read[1 : WORDS + 1], repeat(_NOTHING)))
     if read and _NOTHING not in plain and (code := _known_piece(read[0])[True]) > _SLOT:
         return [code, *plain][:WORDS]
     for piece in read:
         code = _known_piece(piece)[first]
         first = code == _END
-        if code > _SLOT or (code == _SLOT and (not found or found[-1] != _SLOT)):
-            found.append(code)
-    return found[:WORDS]
+        if code > _SLOT or (code == _SLOT and (not codes or codes[-1] != _SLOT)):
+            codes.append(code)
+    return codes[:WORDS]
 
 
 def _known_piece(piece: str) -> tuple[int, int]:
     """The code of a piece within a sentence, and at its beginning."""
-    return _known.get(piece) or _pack_piece(piece[:LONGEST_TERM])
+    return _codes_by_piece.get(piece) or _pack_piece(piece[:LONGEST_TERM])
 
 
 def _pack_piece(piece: str) -> tuple[int, int]:
@@ -114,12 +114,12 @@ def _pack_piece(piece: str) -> tuple[int, int]:
         inside = _code(word_of(piece, first=False))
         # Only a capital means something else at the beginning of a sentence.
         codes = inside, inside if piece.islower() else _code(word_of(piece, first=True))
-    if len(_known) >= _MOST_REMEMBERED:
-        _known.clear()
-        _plain.clear()
-    _known[piece] = codes
+    if len(_codes_by_piece) >= _MOST_REMEMBERED:
+        _codes_by_piece.clear()
+        _plain_words.clear()
+    _codes_by_piece[piece] = codes
     if codes[0] == codes[1] > _SLOT:
-        _plain[piece] = codes[0]
+        _plain_words[piece] = codes[0]
     return codes
 
 

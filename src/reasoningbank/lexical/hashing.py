@@ -1,6 +1,6 @@
 """Hashes names to numbers: 64-bit keys for equality filters, 32-bit keys for terms.
 
-Knows hashing and remembers what it hashed, within bounds. Refuses to know where keys are kept.
+Remembers what it hashed, within bounds. Independent of where keys are kept.
 """
 
 from __future__ import annotations
@@ -66,15 +66,15 @@ class _Known(dict[str, bytes]):
         return keys
 
 
-_known = _Known()
+_keys_by_token = _Known()
 
 
 def packed_term_keys(tokens: Iterable[str]) -> bytes:
     """The keys of the terms of tokens, in order, as bytes. Tokens come from `core.text.tokens`."""
     # Without a loop or a number of our own for tokens met before: indexing spends most of its time here.
-    return b"".join(map(_known.__getitem__, tokens))
+    return b"".join(map(_keys_by_token.__getitem__, tokens))
 
 
 def term_keys(tokens: Iterable[str]) -> list[int]:
-    packed = packed_term_keys(tokens)
-    return list(struct.unpack(f"<{len(packed) // TERM_BYTES}I", packed))
+    keys = packed_term_keys(tokens)
+    return list(struct.unpack(f"<{len(keys) // TERM_BYTES}I", keys))

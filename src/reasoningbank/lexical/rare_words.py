@@ -1,8 +1,8 @@
 """Finds the rare words of a question: names, codes and whatever an everyday text does not hold by chance.
 
-A memory that holds such a word is worth showing, however little a model makes of it. Knows words by their shape and by
-a table of ordinary stems (`ordinary_words.bin`, made by `scripts/build_ordinary_words.py`). Refuses to know how many
-memories hold a word.
+A memory that holds such a word is worth showing, however little a model makes of it. Words are judged by their shape
+and by a table of ordinary stems (`ordinary_words.bin`, made by `scripts/build_ordinary_words.py`), not by how many
+memories hold them.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def find_rare_terms(text: str) -> tuple[NDArray[np.uint32], int]:
     """
     words = dict.fromkeys(tokens(text))
     rare = dict.fromkeys(key for key in map(_rare_term, words) if key is not None)
-    meant = sum(map(_is_meant, words))
-    return np.array(list(rare)[:MOST_RARE_WORDS], np.uint32), max(1, meant)
+    content_words = sum(map(_is_meant, words))
+    return np.array(list(rare)[:MOST_RARE_WORDS], np.uint32), max(1, content_words)
 
 
 def is_rare(word: str) -> bool:
-    """Whether one word is a name, a code, or one that an everyday text does not hold by chance."""
+    """True if a word is a name, a code, or one that an everyday text does not hold by chance."""
     return any(_rare_term(token) is not None for token in tokens(word))
 
 

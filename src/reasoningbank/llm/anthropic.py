@@ -1,8 +1,8 @@
 """Anthropic models, over the official client.
 
-Knows the request: a schema is asked for as the input of a tool that must be called. Refuses to read the environment, to
-retry, and to repeat a key or a server's words in an error. The temperature is not sent: newer models refuse it, and
-newer clients no longer know it.
+A schema is asked for as the input of a tool that must be called. Never reads the environment, never retries, and never
+repeats a key or a server's words in an error. The temperature is not sent: newer models refuse it, and newer clients no
+longer know it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class AnthropicLLM:
         del temperature
         request = self._connection.client().messages.with_streaming_response.create
         system = "\n\n".join(message.text for message in messages if message.role == "system")
-        asked = {
+        parameters = {
             "model": self._model,
             "system": encodable(system),
             "messages": [{"role": m.role, "content": encodable(m.text)} for m in messages if m.role != "system"],
@@ -53,12 +53,12 @@ class AnthropicLLM:
             tool = {"name": _TOOL, "description": "Give the answer.", "input_schema": dict(schema)}
             try:
                 choice = {"type": "tool", "name": _TOOL}
-                return self._completion(self._connection.ask(request, **asked, tools=[tool], tool_choice=choice))
+                return self._completion(self._connection.ask(request, **parameters, tools=[tool], tool_choice=choice))
             except failures.RejectedRequest as rejected:
                 if not blamed(rejected, ["tools"]):
                     raise
                 self._refused.add(["tools"])
-        return self._completion(self._connection.ask(request, **asked))
+        return self._completion(self._connection.ask(request, **parameters))
 
     def _completion(self, reply: Any) -> Completion:
         try:
@@ -76,7 +76,7 @@ class AnthropicLLM:
 
 
 def _text(block: dict[str, Any]) -> str:
-    """What a block says; the input of the tool is the answer."""
+    """The text of a block; the input of the tool is the answer."""
     if block["type"] == "tool_use":
         return json.dumps(block["input"], ensure_ascii=False)
     text = block["text"] if block["type"] == "text" else ""

@@ -1,7 +1,7 @@
 """The official client of a provider, made when it is first needed and shared by all threads.
 
-Knows how such clients are built alike, that they fail alike, and how long an answer may take in all: a server that
-drips its answer is left at the deadline too. Refuses to retry (`patient` does that, and the queue with more patience).
+Such clients are built alike and fail alike. An answer has a deadline in all: a server that drips its answer is left at
+it too. Never retries (`patient` does that, and the queue with more patience).
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Connection:
             raise LLMUnavailable(self._without_key)
         with self._lock:
             if self._client is None:
-                made = getattr(self.library(), self._class)
-                self._client = made(
+                client_class = getattr(self.library(), self._class)
+                self._client = client_class(
                     api_key=self._api_key, base_url=self.endpoint, timeout=self.timeout_s, max_retries=0
                 )
             return self._client
@@ -86,10 +86,13 @@ class Connection:
 
     @contextmanager
     def _failing_in_our_words(self) -> Iterator[None]:
-        """What the client raises in this block, as one of our errors."""
+        """Raises what the client raises in this block as one of our errors."""
         library = self.library()
         of_any_kind = getattr(library, f"{self._class}Error")
-        late, torn = _transport_errors()
+        # An answer that stops in the middle is too late, or torn; of whichever library the client loaded.
+        modules = [module for name in ("httpx", "httpx2") if (module := sys.modules.get(name)) is not None]
+        late = tuple(module.TimeoutException for module in modules)
+        torn = tuple(module.TransportError for module in modules)
         try:
             yield
         # `from None`: the server's words may repeat the key or the texts, and a traceback prints them.
@@ -107,13 +110,7 @@ class Connection:
             raise failures.unreadable(self.endpoint) from None
 
 
-def _transport_errors() -> tuple[tuple[type[Exception], ...], tuple[type[Exception], ...]]:
-    """What an answer that stops in the middle raises: too late, or torn; of whichever library the client loaded."""
-    loaded = [module for name in ("httpx", "httpx2") if (module := sys.modules.get(name)) is not None]
-    return tuple(module.TimeoutException for module in loaded), tuple(module.TransportError for module in loaded)
-
-
 def count_tokens(usage: object, *names: str) -> int:
     """Tokens as a server counts them, under these names together; 0 when it tells nothing that makes sense."""
-    told = [usage.get(name) for name in names] if isinstance(usage, dict) else []
-    return sum(value for value in told if isinstance(value, int) and not isinstance(value, bool) and value >= 0)
+    counts = [usage.get(name) for name in names] if isinstance(usage, dict) else []
+    return sum(value for value in counts if isinstance(value, int) and not isinstance(value, bool) and value >= 0)

@@ -1,7 +1,7 @@
 """Classifies a failed request: an outage that passes, a configuration to mend, or a request that will never work.
 
-Knows HTTP's numbers. Refuses to repeat a server's words, which may hold the key or the text that was sent; only the
-host is named, because an address may carry a password.
+Never repeats a server's words, which may hold the key or the text that was sent; only the host is named, because an
+address may carry a password.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from reasoningbank.core.errors import (
 )
 
 OF_THE_REQUEST = frozenset({400, 413, 422})
-"""What is wrong with this one request. A wrong key or an unknown model is wrong with all of them: that is an outage,
-which somebody ends by mending the configuration, and no job is to blame for it."""
+"""Statuses that tell that something is wrong with this one request. A wrong key or an unknown model is wrong with
+all of them: that is an outage, which somebody ends by mending the configuration, and no job is to blame for it.
+"""
 _TO_MEND = {
     401: "refused the API key. Check the key",
     402: "wants to be paid. Check the account",
@@ -49,12 +50,12 @@ class RejectedRequest(LLMRefused):
 def of_response(endpoint: str, status: int, retry_after: str | None, body: object) -> LLMError:
     if status not in OF_THE_REQUEST:
         return of_status(endpoint, status, retry_after)
-    told = body.get("error", body) if isinstance(body, Mapping) else body
-    named = told.get("param") if isinstance(told, Mapping) else None
+    error = body.get("error", body) if isinstance(body, Mapping) else body
+    parameter = error.get("param") if isinstance(error, Mapping) else None
     return RejectedRequest(
         f"{_who(endpoint)} cannot answer this request (HTTP {status}).",
-        parameter=named if isinstance(named, str) and named else None,
-        words=(told if isinstance(told, str) else json.dumps(told, default=str)).lower(),
+        parameter=parameter if isinstance(parameter, str) and parameter else None,
+        words=(error if isinstance(error, str) else json.dumps(error, default=str)).lower(),
     )
 
 

@@ -1,7 +1,7 @@
 """OpenAI models, or any server that speaks the same protocol, over the official client.
 
-Knows the request and how servers differ in it. Refuses to read the environment, to retry (`patient` and the queue do
-that), and to repeat a key or a server's words in an error.
+Servers differ in the parameters that they accept. Never reads the environment, never retries (`patient` and the queue
+do that), and never repeats a key or a server's words in an error.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ class OpenAILLM:
         self, messages: Sequence[Message], *, max_tokens: int, temperature: float = 0.0, schema: Schema | None = None
     ) -> Completion:
         request = self._connection.client().chat.completions.with_streaming_response.create
-        told = [{"role": message.role, "content": encodable(message.text)} for message in messages]
+        conversation = [{"role": message.role, "content": encodable(message.text)} for message in messages]
         left_out: frozenset[str] = frozenset()
         for _ in range(_MOST_REQUESTS):
-            given = self._options(max_tokens, temperature, schema, self._refused.names | left_out)
+            options = self._options(max_tokens, temperature, schema, self._refused.names | left_out)
             try:
-                reply = self._connection.ask(request, model=self._model, messages=told, **given)
+                reply = self._connection.ask(request, model=self._model, messages=conversation, **options)
             except failures.RejectedRequest as rejected:
-                named = blamed(rejected, given)
+                names = blamed(rejected, options)
                 # What nobody named may be any of those that can be done without.
-                guessed = frozenset(given) - named - frozenset(_LIMITS)
-                if not named and (rejected.parameter is not None or left_out or not guessed):
+                guesses = frozenset(options) - names - frozenset(_LIMITS)
+                if not names and (rejected.parameter is not None or left_out or not guesses):
                     raise
-                self._refused.add(named)
-                left_out |= named or guessed
+                self._refused.add(names)
+                left_out |= names or guesses
                 continue
             self._refused.add(left_out)
             return self._completion(reply)
@@ -72,9 +72,9 @@ class OpenAILLM:
         if limit is not None:
             options[limit] = max_tokens
         if schema is not None:
-            told = _without_lengths(schema) if self._endpoint == _DEFAULT_ENDPOINT else dict(schema)
-            described = {"name": "answer", "schema": told, "strict": True}
-            options["response_format"] = {"type": "json_schema", "json_schema": described}
+            answer_schema = _without_lengths(schema) if self._endpoint == _DEFAULT_ENDPOINT else dict(schema)
+            json_schema = {"name": "answer", "schema": answer_schema, "strict": True}
+            options["response_format"] = {"type": "json_schema", "json_schema": json_schema}
         return {name: value for name, value in options.items() if name not in without}
 
     def _completion(self, reply: Any) -> Completion:

@@ -61,19 +61,19 @@ class _Known:
             return self._by_server.setdefault((endpoint, model), RefusedParameters())
 
 
-_known = _Known()
+_registry = _Known()
 
 
 def refused_by(endpoint: str, model: str) -> RefusedParameters:
-    """What one model behind one address refuses: the same object for all who ask."""
-    return _known.of(endpoint, model)
+    """The parameters that one model behind one address refuses: the same object for all who ask."""
+    return _registry.of(endpoint, model)
 
 
-def blamed(rejected: RejectedRequest, sent: Iterable[str]) -> frozenset[str]:
+def blamed(error: RejectedRequest, parameters: Iterable[str]) -> frozenset[str]:
     """The parameters of a request that a server's refusal speaks of; none when it speaks of something else."""
-    names = frozenset(sent)
-    if rejected.parameter is not None:
-        top = rejected.parameter.partition(".")[0].partition("[")[0]
+    names = frozenset(parameters)
+    if error.parameter is not None:
+        top = error.parameter.partition(".")[0].partition("[")[0]
         return names & {"tools" if top == "tool_choice" else top}
-    said = rejected.words.replace("max_completion_tokens", "") if "max_tokens" in names else rejected.words
-    return frozenset(name for name in names if any(word in said for word in _WORDS.get(name, (name,))))
+    words = error.words.replace("max_completion_tokens", "") if "max_tokens" in names else error.words
+    return frozenset(name for name in names if any(word in words for word in _WORDS.get(name, (name,))))

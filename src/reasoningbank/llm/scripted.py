@@ -11,7 +11,7 @@ from reasoningbank.core.tokens import count_tokens
 from reasoningbank.ports import Schema
 
 Line = str | Exception | Completion | Callable[[Sequence[Message]], str]
-"""What to say, what to raise, or how to find out what to say."""
+"""A line to say, an error to raise, or a function that finds out what to say."""
 
 
 class ScriptedLLM:

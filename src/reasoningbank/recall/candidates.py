@@ -20,10 +20,10 @@ import numpy as np
 from reasoningbank.core.errors import BankDamaged
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.types import Scope, State
-from reasoningbank.lexical.asked_words import AskedWords, QuestionTerms
 from reasoningbank.lexical.entries import entries_of
 from reasoningbank.lexical.forms import likeness, pack
-from reasoningbank.lexical.held_words import HeldWords
+from reasoningbank.lexical.postings import Postings
+from reasoningbank.lexical.query_terms import QueryTerms, WeightedTerms
 from reasoningbank.ports import FILTER_PARTS, Candidates, Filter, Halves, Index, Probe, Vectors, Words
 from reasoningbank.recall.index_follower import Follower
 from reasoningbank.recall.neighbours import places_beside, turns_beside
@@ -37,52 +37,52 @@ def find_candidates(index: Index, probe: Probe, follower: Follower) -> Candidate
     """The memories that may answer, with what ranking needs of each."""
     if index.fused is not None:
         return index.fused.search(probe)
-    found = gather_candidates(index.halves, probe, follower)
-    if not found.ids and not probe.where.tags:
+    candidates = gather_candidates(index.halves, probe, follower)
+    if not candidates.ids and not probe.where.tags:
         # Positions are remembered for a moment: nothing may be said to be there only because it was. And what the
         # search went by counts, though the index may have been asked again since.
-        seen = follower.seen_position() or index.position
-        if index.halves.words.position.applied < max(seen.applied, index.position.applied):
+        position = follower.seen_position() or index.position
+        if index.halves.words.position.applied < max(position.applied, index.position.applied):
             raise BankDamaged("It was removed, or begun anew, a moment ago.")
-    return found
+    return candidates
 
 
-def vectors_of(index: Index, found: Candidates, rows: Sequence[int]) -> Floats:
+def vectors_of(index: Index, candidates: Candidates, rows: Sequence[int]) -> Floats:
     """The vectors of some candidates, a row for each; zeros where there is none."""
     if index.fused is not None:
-        return index.fused.vectors_of(found, rows)
-    ids = [found.ids[row] for row in rows]
-    kept, none = index.halves.vectors.fetch(ids), np.zeros(index.identity.dimension, np.float32)
-    return np.array([kept.get(memory_id, none) for memory_id in ids], np.float32).reshape(len(ids), -1)
+        return index.fused.vectors_of(candidates, rows)
+    ids = [candidates.ids[row] for row in rows]
+    vectors, none = index.halves.vectors.fetch(ids), np.zeros(index.identity.dimension, np.float32)
+    return np.array([vectors.get(memory_id, none) for memory_id in ids], np.float32).reshape(len(ids), -1)
 
 
 def gather_candidates(halves: Halves, probe: Probe, follower: Follower) -> Candidates:
     """Candidates from two halves that know nothing of each other."""
     where, depth = probe.where, probe.depth
-    asked = weigh_words(probe.text, where.tenant, halves.words)
+    terms = weigh_words(probe.text, where.tenant, halves.words)
     near, vector = _nearest(halves.vectors, probe)
-    by_words, by_name, by_text = _holders(halves.words, asked, where, depth)
-    found = dict.fromkeys((*near, *by_words, *probe.also, *by_name, *by_text))
+    by_words, by_name, by_text = _holders(halves.words, terms, where, depth)
+    union = dict.fromkeys((*near, *by_words, *probe.also, *by_name, *by_text))
     # The halves may be a moment behind the records, and these are what is shown.
-    rows = {i: memory for i, memory in follower.rows(list(found)).items() if is_allowed(memory, where)}
+    rows = {i: memory for i, memory in follower.rows(list(union)).items() if is_allowed(memory, where)}
     beside = turns_beside(follower.store, rows, where) if "memory" in follower.kinds else {}
     rows |= {turn.id: turn for pair in beside.values() for turn in pair if turn is not None}
     ids, memories = list(rows), list(rows.values())
     form, parametric = likeness(probe.text, pack([(memory.title, memory.description) for memory in memories]))
     standings = follower.standings(rows)
-    considered, filtered_out = count_by_part(halves.words, where)
-    ended = len(near) < depth and len(by_words) < depth
+    total, filtered_out = count_by_part(halves.words, where)
+    is_exhausted = len(near) < depth and len(by_words) < depth
     return Candidates(
         ids=ids,
         cosine=_cosines(halves.vectors, ids, near, vector),
-        **HeldWords.of(entries_of(memories)).columns(asked),
+        **Postings.of(entries_of(memories)).columns(terms),
         form=form,
         parametric=parametric,
         beside=places_beside(ids, beside),
         scopes=[memory.scope for memory in memories],
         standings=[standings[memory_id] for memory_id in ids],
-        exhausted=ended or len(ids) == considered,
-        considered=considered,
+        exhausted=is_exhausted or len(ids) == total,
+        considered=total,
         filtered_out=filtered_out,
     )
 
@@ -104,27 +104,29 @@ def _nearest(vectors: Vectors, probe: Probe) -> tuple[dict[str, float], Floats |
 
 def _cosines(vectors: Vectors, ids: Sequence[str], near: Mapping[str, float], vector: Floats | None) -> Floats:
     """NaN where there is no vector yet."""
-    known = dict(near)
+    cosines = dict(near)
     lacking = [memory_id for memory_id in ids if memory_id not in near]
     if vector is not None and lacking:
-        fetched = vectors.fetch(lacking)
-        known |= {i: float(kept @ vector) / max(float(np.linalg.norm(kept)), 1e-12) for i, kept in fetched.items()}
-    return np.array([known.get(memory_id, math.nan) for memory_id in ids], np.float32)
+        rows = vectors.fetch(lacking)
+        cosines |= {i: float(row @ vector) / max(float(np.linalg.norm(row)), 1e-12) for i, row in rows.items()}
+    return np.array([cosines.get(memory_id, math.nan) for memory_id in ids], np.float32)
 
 
 # ---------------------------------------------------------------- words
 
 
-def weigh_words(text: str, tenant: str, words: Words) -> AskedWords:
+def weigh_words(text: str, tenant: str, words: Words) -> WeightedTerms:
     """The words of a question, and what each is worth among a tenant's memories."""
-    question = QuestionTerms.of(text)
-    known = words.frequencies(tenant, question.needed)
-    return question.weigh(known.rows, known.mean_length, dict(zip(question.needed, known.holding, strict=True)))
+    question = QueryTerms.of(text)
+    frequencies = words.frequencies(tenant, question.needed)
+    return question.weigh(
+        frequencies.rows, frequencies.mean_length, dict(zip(question.needed, frequencies.holding, strict=True))
+    )
 
 
-def _holders(words: Words, asked: AskedWords, where: Filter, depth: int) -> list[list[str]]:
-    """Who holds the words of a query, its rare ones, all of it."""
-    questions = asked.questions
+def _holders(words: Words, terms: WeightedTerms, where: Filter, depth: int) -> list[list[str]]:
+    """Ids of the memories that hold the words of a query, its rare words, the whole of it."""
+    questions = terms.queries
     return words.search(questions, where, depth) if depth > 0 and any(questions) else [[] for _ in questions]
 
 
@@ -136,6 +138,6 @@ def count_by_part(words: Words, where: Filter) -> tuple[int, dict[str, int]]:
         narrower = replace(widest, **{field: getattr(where, field) for field in fields})
         if narrower != widest:
             filters[name] = narrower
-    left = words.counts(list(filters.values()))
-    steps = zip(list(filters)[1:], left, left[1:], strict=False)
-    return left[-1], {name: before - after for name, before, after in steps if after < before}
+    remaining = words.counts(list(filters.values()))
+    steps = zip(list(filters)[1:], remaining, remaining[1:], strict=False)
+    return remaining[-1], {name: before - after for name, before, after in steps if after < before}

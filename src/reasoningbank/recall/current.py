@@ -4,8 +4,8 @@
     behind, and free to write → brought up to date, as far as the budget goes
     behind, and somebody else is at it → the index continued in memory with what it lacks, where it can be
 
-Knows that whoever has the right to write folds for all: a search takes it only when nobody has it, and not right after
-it or another process has. What is continued in memory is thrown away with the next commit of the index.
+Whoever has the right to write folds for all: a search takes it only when nobody has it, and not right after it or
+another process has. What is continued in memory is thrown away with the next commit of the index.
 """
 
 from __future__ import annotations
@@ -71,24 +71,24 @@ class Current:
             if self._known is not None:
                 self._rest_until = time.monotonic() + OTHERS_TURN_S
             self._known = stamp
-        if (seen := self._follower.seen_all(head)) is not None:
-            return View(self._index, seen, 0)
+        if (seq := self._follower.seen_all(head)) is not None:
+            return View(self._index, seq, 0)
         upkeep = self._index.upkeep
         # What cannot be continued in memory is brought forward by each search that finds it free.
         if upkeep is None or time.monotonic() >= self._rest_until:
-            folded: View | None = None
+            new_view: View | None = None
             try:
-                with suppress(BankReadOnly), self._follower.writing(0.0) as granted:
-                    if granted:
-                        folded = self._fold(budget_s)
+                with suppress(BankReadOnly), self._follower.writing(0.0) as is_writer:
+                    if is_writer:
+                        new_view = self._fold(budget_s)
             except BankFull:
                 # Nobody writes the vectors that are owed as long as there is no room: a search has its own.
                 return self._continue(budget_s, ahead_s=budget_s, most_vectors=None)
-            if folded is not None:
+            if new_view is not None:
                 # A little with each fold, so that damage which hides something is found though nobody comes across it.
                 if upkeep is not None and not upkeep.is_sound_at(self._index.position.applied):
                     raise BankDamaged("A part of the index does not match its checksum.")
-                return folded
+                return new_view
         return self._continue(budget_s)
 
     def distrust(self) -> None:
@@ -99,13 +99,13 @@ class Current:
 
     def _fold(self, budget_s: float) -> View:
         began = time.monotonic()
-        seen = self._follower.follow(lambda: time.monotonic() > began + budget_s)
+        seq = self._follower.follow(lambda: time.monotonic() > began + budget_s)
         now, self._known = time.monotonic(), self._index.position.stamp
         # Not while something is owed that no search can make up for in memory.
-        self._rest_until = now + min(MOST_REST_S, REST_PER_FOLD * (now - began)) if seen is not None else now
-        if seen is None and self._index.position.applied < self._follower.store.head():
+        self._rest_until = now + min(MOST_REST_S, REST_PER_FOLD * (now - began)) if seq is not None else now
+        if seq is None and self._index.position.applied < self._follower.store.head():
             return self._continue(0.0)
-        return View(self._index, seen, 0 if seen is not None else self._follower.lag())
+        return View(self._index, seq, 0 if seq is not None else self._follower.lag())
 
     def _continue(
         self, budget_s: float, *, ahead_s: float = AHEAD_BUDGET_S, most_vectors: int | None = AHEAD_VECTORS
@@ -117,8 +117,8 @@ class Current:
             follower = self._begin(upkeep)
             deadline = time.monotonic() + min(budget_s, ahead_s)
             self._newest_first(follower)
-            seen = follower.follow(lambda: time.monotonic() > deadline, most_vectors=most_vectors)
-            return View(follower.index, seen, 0 if seen is not None else follower.lag())
+            seq = follower.follow(lambda: time.monotonic() > deadline, most_vectors=most_vectors)
+            return View(follower.index, seq, 0 if seq is not None else follower.lag())
         except OSError as error:
             if error.errno != errno.ENOMEM:
                 raise

@@ -1,9 +1,9 @@
-"""What past tasks like this one taught: task text is matched with task text, and the items of the nearest tasks are
-candidates too.
+"""Experience of past tasks: task text is matched with task text, and the items of the nearest tasks are candidates
+too.
 
-Knows how a task leads to memories (it was their source, or it gave evidence for them) and how many near tasks that
-agree make a memory likely to be of use. The tasks have an index of their own beside that of the memories, another view
-of the same feed; a bank without sessions opens none.
+A task leads to memories by being their source or by giving evidence for them; several near tasks that agree make a
+memory likely to be of use. The tasks have an index of their own beside that of the memories, another view of the same
+feed; a bank without sessions opens none.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TASKS_WEIGHED = 64
 TASKS_ASKED = 32
 """Near tasks looked at; those that taught nothing do not count."""
 TASKS_HEARD = 10
-"""Of those that taught something, how many are heard."""
+"""Tasks heard at most, of those that taught something."""
 LEAST_LIKENESS = 0.2
 SAME_FORM = 0.5
 """How alike two tasks of one form are at least."""
@@ -61,7 +61,9 @@ class Experience:
         self._no_task = Absence()
 
     def similar_tasks(self, query: Query, probe: Probe, now: float, head: IndexPosition | None) -> SimilarTasks:
-        """What the nearest tasks say about memories. `head` is that of the feed, where it was seen just now."""
+        """Evidence of the nearest tasks about memories. `head` is the position of the feed, where it was seen just
+        now.
+        """
         where, as_of = probe.where, None if head is None else head.applied
         if Scope.PROJECT not in where.scopes or self._no_task.holds(
             where.tenant, as_of, lambda: self.tasks.has_any(where.tenant)
@@ -69,45 +71,46 @@ class Experience:
             return NO_SIMILAR_TASKS
         near = self._near(query, probe, head)
         with self._store.read(where.tenant) as reader:
-            found = [task for task, _ in near]
-            alike, said, learned = reader.past_tasks(found, (where.namespace, form_kind(probe.text)), TASKS_WEIGHED)
+            tasks = [task for task, _ in near]
+            alike, signals, lessons = reader.past_tasks(tasks, (where.namespace, form_kind(probe.text)), TASKS_WEIGHED)
             near = _with_the_same_form(near, query, alike)
             if not near:
                 return NO_SIMILAR_TASKS
-            if others := [task for task, _ in near if task not in found]:
-                _, more_said, more_learned = reader.past_tasks(others, None, 0)
-                said, learned = [*said, *more_said], [*learned, *more_learned]
-            likeness, asked = dict(near), dict(near[:TASKS_ASKED])
-            said = [one for one in said if one.trajectory_id in likeness]
-            learned = [one for one in learned if one.task_id in asked]
-            tied = _ties(said, asked)
-            known = {one.memory_id for one in learned}
+            if more_tasks := [task for task, _ in near if task not in tasks]:
+                _, more_signals, more_lessons = reader.past_tasks(more_tasks, None, 0)
+                signals, lessons = [*signals, *more_signals], [*lessons, *more_lessons]
+            likeness, nearest = dict(near), dict(near[:TASKS_ASKED])
+            signals = [signal for signal in signals if signal.trajectory_id in likeness]
+            lessons = [lesson for lesson in lessons if lesson.task_id in nearest]
+            ties = _ties(signals, nearest)
+            lesson_ids = {lesson.memory_id for lesson in lessons}
             against, again = reader.said_of(
-                list({one.memory_id for one in said}), [memory_id for memory_id in tied if memory_id not in known]
+                list({signal.memory_id for signal in signals}),
+                [memory_id for memory_id in ties if memory_id not in lesson_ids],
             )
-        inside = {(one.memory_id, one.at) for one in said if one.kind == SignalKind.FEEDBACK}
-        evidence = [*said, *(one for one in against if (one.memory_id, one.at) not in inside)]
-        solutions = {one.memory_id: asked[one.task_id] for one in learned if one.is_solution}
-        solutions |= {one.memory_id: tied[one.memory_id] for one in again if one.is_solution}
-        heard = _nearest_tasks_with_lessons(near[:TASKS_ASKED], evidence, learned, solutions)
-        return SimilarTasks(add_votes(votes_of_tasks(heard)), gather(evidence, likeness, now), solutions)
+        inside = {(signal.memory_id, signal.at) for signal in signals if signal.kind == SignalKind.FEEDBACK}
+        evidence = [*signals, *(signal for signal in against if (signal.memory_id, signal.at) not in inside)]
+        solutions = {lesson.memory_id: nearest[lesson.task_id] for lesson in lessons if lesson.is_solution}
+        solutions |= {lesson.memory_id: ties[lesson.memory_id] for lesson in again if lesson.is_solution}
+        teachers = _nearest_tasks_with_lessons(near[:TASKS_ASKED], evidence, lessons, solutions)
+        return SimilarTasks(add_votes(votes_of_tasks(teachers)), gather(evidence, likeness, now), solutions)
 
     def _near(self, query: Query, probe: Probe, head: IndexPosition | None) -> list[tuple[str, float]]:
         """Past tasks and how alike they are, the nearest first."""
         where = Filter(tenant=probe.where.tenant, namespace=probe.where.namespace)
-        looked = self.tasks.find(replace(probe, where=where, depth=TASKS_WEIGHED), query.catch_up_s, head)
-        if looked is None:
+        answer = self.tasks.find(replace(probe, where=where, depth=TASKS_WEIGHED), query.catch_up_s, head)
+        if answer is None:
             return []
-        found = looked.candidates
+        candidates = answer.candidates
         calibration = calibration_for(self.tasks.embedder().identity.name)
-        likeness = likeness_of(found, calibration)
-        least = least_likeness(found.considered)
+        likeness = likeness_of(candidates, calibration)
+        least = least_likeness(candidates.considered)
         order = np.argsort(-likeness, kind="stable").tolist()
-        excluded = set(query.exclude)
+        excluded_ids = set(query.exclude)
         return [
-            (found.ids[row], float(likeness[row]))
+            (candidates.ids[row], float(likeness[row]))
             for row in order
-            if likeness[row] >= least and found.ids[row] not in excluded
+            if likeness[row] >= least and candidates.ids[row] not in excluded_ids
         ]
 
 
@@ -124,7 +127,7 @@ def _with_the_same_form(
     likeness = {task: SAME_FORM for task in same if task not in query.exclude}
     for task, alike in near:
         likeness[task] = max(alike, likeness.get(task, 0.0))
-    return sorted(likeness.items(), key=lambda found: -found[1])[:TASKS_WEIGHED]
+    return sorted(likeness.items(), key=lambda pair: -pair[1])[:TASKS_WEIGHED]
 
 
 def least_likeness(tasks: int) -> float:
@@ -134,14 +137,14 @@ def least_likeness(tasks: int) -> float:
 
 
 class SimilarTasks(NamedTuple):
-    """What past tasks like the one at hand say about memories, by id."""
+    """Evidence of past tasks like the one at hand about memories, by id."""
 
     vouched: Mapping[str, float]
     """How likely each is to be of use, 0–1."""
     here: Mapping[str, TaskEvidence]
     """The evidence about each that arose in them."""
     solutions: Mapping[str, float]
-    """Those that say how one of them was solved, and how alike that one is."""
+    """Memories that say how one of these tasks was solved, with the likeness of that task."""
 
 
 NO_SIMILAR_TASKS = SimilarTasks({}, {}, {})
@@ -156,36 +159,36 @@ class Taught(NamedTuple):
     """These were used in it, and it went well."""
 
 
-def _ties(said: Sequence[Evidenced], likeness: Mapping[str, float]) -> dict[str, float]:
+def _ties(evidence: Sequence[Evidenced], likeness: Mapping[str, float]) -> dict[str, float]:
     """Memories that did well in tasks, with how alike the nearest of these is.
 
     A solution speaks for its own task alone; what many near tasks agree in is for the other memories to be known by.
     """
-    tied: dict[str, float] = {}
-    for one in said:
-        if one.positive and not _bystander(one):
-            tied[one.memory_id] = max(likeness.get(one.trajectory_id, 0.0), tied.get(one.memory_id, 0.0))
-    return tied
+    ties: dict[str, float] = {}
+    for item in evidence:
+        if item.positive and not _bystander(item):
+            ties[item.memory_id] = max(likeness.get(item.trajectory_id, 0.0), ties.get(item.memory_id, 0.0))
+    return ties
 
 
 def _nearest_tasks_with_lessons(
     near: Sequence[tuple[str, float]],
     evidence: Sequence[Evidenced],
-    learned: Sequence[Learned],
+    lessons: Sequence[Learned],
     apart_from: Collection[str],
 ) -> list[tuple[Taught, float]]:
-    """Of the near tasks, the nearest that taught something, with how alike they are."""
-    taught: dict[str, Taught] = {}
+    """The nearest of the near tasks that taught something, with how alike they are."""
+    by_task: dict[str, Taught] = {}
     for e in evidence:
         if e.positive and e.trajectory_id and e.memory_id not in apart_from and not _bystander(e):
-            its = taught.setdefault(e.trajectory_id, Taught({}, {}))
+            its = by_task.setdefault(e.trajectory_id, Taught({}, {}))
             ties = its.used if e.used else its.learned
             ties[e.memory_id] = max(min(1.0, e.weight / WHOLE_SIGNAL), ties.get(e.memory_id, 0.0))
-    for lesson in learned:
+    for lesson in lessons:
         if lesson.memory_id not in apart_from:
-            taught.setdefault(lesson.task_id, Taught({}, {})).learned[lesson.memory_id] = 1.0
-    heard = [(taught[task], relevance) for task, relevance in near if task in taught]
-    return heard[:TASKS_HEARD]
+            by_task.setdefault(lesson.task_id, Taught({}, {})).learned[lesson.memory_id] = 1.0
+    teachers = [(by_task[task], relevance) for task, relevance in near if task in by_task]
+    return teachers[:TASKS_HEARD]
 
 
 def _bystander(evidence: Evidenced) -> bool:
@@ -193,29 +196,29 @@ def _bystander(evidence: Evidenced) -> bool:
     return evidence.kind == SignalKind.COMPLETION and not evidence.used and evidence.source in OF_SESSIONS
 
 
-def votes_of_tasks(heard: Sequence[tuple[Taught, float]]) -> list[tuple[Mapping[str, float], float]]:
-    """What each task says, the nearest first: all that it taught, and of what was used in it that which no other task
-    has spoken for. However often a memory was used, it is of use once; how well it did is its confidence's business.
+def votes_of_tasks(teachers: Sequence[tuple[Taught, float]]) -> list[tuple[Mapping[str, float], float]]:
+    """Votes of each task, the nearest first: all that it taught, and what was used in it that no nearer task has
+    spoken for. However often a memory was used, it is of use once; how well it did is its confidence's business.
     """
-    said = {memory_id for taught, _ in heard for memory_id in taught.learned}
+    memory_ids = {memory_id for teaching, _ in teachers for memory_id in teaching.learned}
     speeches: list[tuple[Mapping[str, float], float]] = []
-    for taught, relevance in heard:
-        first = {memory_id: tie for memory_id, tie in taught.used.items() if memory_id not in said}
-        said.update(first)
-        speeches.append(({**first, **taught.learned}, relevance))
+    for teaching, relevance in teachers:
+        first = {memory_id: tie for memory_id, tie in teaching.used.items() if memory_id not in memory_ids}
+        memory_ids.update(first)
+        speeches.append(({**first, **teaching.learned}, relevance))
     return speeches
 
 
-def add_votes(heard: Sequence[tuple[Mapping[str, float], float]]) -> dict[str, float]:
+def add_votes(votes: Sequence[tuple[Mapping[str, float], float]]) -> dict[str, float]:
     """Each task speaks for its memories with the root of the odds that it is alike, so that a twin of this task is not
     the only one heard; what all speak for is as likely to be of use as the nearest task is to be alike.
     """
-    if not heard:
+    if not votes:
         return {}
-    odds = [math.sqrt(relevance / max(1.0 - relevance, 1e-6)) for _, relevance in heard]
-    whole, nearest = sum(odds), max(relevance for _, relevance in heard)
+    odds = [math.sqrt(relevance / max(1.0 - relevance, 1e-6)) for _, relevance in votes]
+    whole, nearest = sum(odds), max(relevance for _, relevance in votes)
     shares: dict[str, float] = {}
-    for (ties, _), weight in zip(heard, odds, strict=True):
+    for (ties, _), weight in zip(votes, odds, strict=True):
         for memory_id, tie in ties.items():
             shares[memory_id] = shares.get(memory_id, 0.0) + tie * weight / whole
     return {memory_id: nearest * share for memory_id, share in shares.items()}
@@ -225,8 +228,8 @@ def with_experience(relevance: Column, ids: Sequence[str], votes: Mapping[str, f
     """Either way of being of use is enough: by what it says, or by what came of it."""
     if not votes:
         return relevance
-    vouched = np.array([votes.get(memory_id, 0.0) for memory_id in ids], dtype=np.float64)
-    either: Column = 1.0 - (1.0 - relevance) * (1.0 - vouched)
+    chances = np.array([votes.get(memory_id, 0.0) for memory_id in ids], dtype=np.float64)
+    either: Column = 1.0 - (1.0 - relevance) * (1.0 - chances)
     return either
 
 

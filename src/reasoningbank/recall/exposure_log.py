@@ -35,7 +35,7 @@ class ShownLog:
         renew_in_child(self._begin_in_child)
 
     def _begin_in_child(self) -> None:
-        """What waits is the parent's to write, and so is its thread."""
+        """Drops the parent's lines, which are its own to write, and its thread."""
         self._waiting, self._vain = [], []
         self._lock, self._wake, self._thread = threading.Lock(), threading.Event(), None
 
@@ -51,7 +51,7 @@ class ShownLog:
             self.flush()
 
     def note_gap(self, query: Query, where: Filter, now: float, *, vain: bool) -> None:
-        """Of a search that was `vain`, the question; of any other, nothing."""
+        """Notes the question of a search that was `vain`; of any other, nothing."""
         if not (vain and is_a_gap(query)):
             return
         with self._lock:

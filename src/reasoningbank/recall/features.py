@@ -31,22 +31,22 @@ class Features:
     kind: str
     """error, question or task."""
     is_cut: bool
-    """Whether the text was long, so that only what it asks, what went wrong and its names are looked for."""
+    """True if the text was long, so that only what it asks, what went wrong and its names are looked for."""
 
 
 def features_of(text: str) -> Features:
-    asked = plan_query(text)
-    words = [word.casefold() for word in tokens(asked)]
+    question = plan_query(text)
+    words = [word.casefold() for word in tokens(question)]
     keywords = [word for word in dict.fromkeys(words) if word not in ASKING and any(map(str.isalnum, word))]
     return Features(
         keywords=tuple(keywords[:MOST_KEYWORDS]),
-        names=tuple(dict.fromkeys(NAME.findall(asked[:_MOST_CHARS_FOR_NAMES]))),
-        kind=_kind(asked),
-        is_cut=asked != text,
+        names=tuple(dict.fromkeys(NAME.findall(question[:_MOST_CHARS_FOR_NAMES]))),
+        kind=_kind(question),
+        is_cut=question != text,
     )
 
 
-def _kind(asked: str) -> str:
-    if _QUESTION.search(asked):
+def _kind(question: str) -> str:
+    if _QUESTION.search(question):
         return "question"
-    return "error" if FAULT.search(asked) else "task"
+    return "error" if FAULT.search(question) else "task"

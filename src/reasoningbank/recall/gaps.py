@@ -1,6 +1,6 @@
 """Knowledge gaps: which searches count, which questions are the same one, and which are still open.
 
-Knows nothing of how the log is kept (`recall.exposure_log` writes it, the store holds it). A gap that a later memory
+Independent of how the log is kept (`recall.exposure_log` writes it, the store holds it). A gap that a later memory
 answers is no gap any more, so every listing asks again.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MAX_QUESTION_CHARS = 500
 MOST_READ_CHARS = 20_000
-"""Of a question; a whole file is known by its beginning."""
+"""Characters of a question that are read; a whole file is known by its beginning."""
 MOST_CHECKED = 200
 """Gaps that one listing asks again, the most frequent first; the others wait until those are answered or forgotten."""
 SAME_FROM_COSINE = 0.9
@@ -51,7 +51,7 @@ class OpenGap:
     last_at: float
     namespaces: tuple[str, ...]
     ids: tuple[str, ...]
-    """Of every log line that belongs to it."""
+    """Ids of every log line that belongs to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,14 +80,14 @@ def beginning_of(text: str) -> str:
 def gap_of(question: str, where: Filter, now: float) -> Gap:
     """`question` holds no secret any more: what is kept, its name included, is made from nothing else."""
     namespace = where.namespace or EVERY_NAMESPACE
-    shown = " ".join(question.split())[:MAX_QUESTION_CHARS]
-    name = "\0".join((where.tenant, namespace, *subject_of(shown)))
+    excerpt = " ".join(question.split())[:MAX_QUESTION_CHARS]
+    name = "\0".join((where.tenant, namespace, *subject_of(excerpt)))
     digest = blake2b(name.encode("utf-8", "replace"), digest_size=10).hexdigest()
     return Gap(
         id=f"gap_{digest}",
         tenant=where.tenant,
         namespace=namespace,
-        question=shown,
+        question=excerpt,
         times=1,
         first_at=now,
         last_at=now,
@@ -107,9 +107,9 @@ def list_gaps(
     by_weight = sorted(gaps, key=lambda gap: (-gap.times, -gap.last_at, gap.id))
     looked_at = by_weight[:MOST_CHECKED]
     still = [gap for gap in looked_at if not found_for(gap)]
-    merged = sorted(_merge(still, embed), key=lambda gap: (-gap.times, -gap.last_at, gap.id))
+    open_gaps = sorted(_merge(still, embed), key=lambda gap: (-gap.times, -gap.last_at, gap.id))
     return Gaps(
-        open=tuple(merged[:limit]),
+        open=tuple(open_gaps[:limit]),
         answered=len(looked_at) - len(still),
         unchecked=len(by_weight) - len(looked_at),
     )
@@ -136,11 +136,11 @@ def _merge(gaps: Sequence[Gap], embed: Callable[[Sequence[str]], Floats]) -> Ite
             members[row] = [gap]
     for head, group in members.items():
         first = gaps[head]
-        others = dict.fromkeys(gap.question for gap in group if gap.question != first.question)
+        variants = dict.fromkeys(gap.question for gap in group if gap.question != first.question)
         yield OpenGap(
             id=first.id,
             question=first.question,
-            others=tuple(others),
+            others=tuple(variants),
             times=sum(gap.times for gap in group),
             first_at=min(gap.first_at for gap in group),
             last_at=max(gap.last_at for gap in group),

@@ -1,7 +1,7 @@
 """Index of the memory graph's nodes and edge sentences, as rows like those of memories.
 
-Knows which words and marks a node or an edge is found by. The marks are tags without a word in them: a filter can ask
-for a label or a conversation before anything is compared, and no question meets them by its words.
+A node or an edge is found by its words and its marks. The marks are tags without a word in them: a filter can ask for a
+label or a conversation before anything is compared, and no question meets them by its words.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ class GraphFollower(Follower):
 
     @staticmethod
     def rows_of(store: Store, ids: Sequence[str]) -> dict[str, Memory]:
-        nodes = store.unscoped(Node, [one for one in ids if one.startswith("nod_")])
-        edges = store.unscoped(Edge, [one for one in ids if one.startswith("edg_")])
-        told = {i: edge for i, edge in edges.items() if edge.text}
-        ends = sorted({end for edge in told.values() for end in (edge.source_id, edge.target_id)})
-        joined: dict[str, Node | Memory] = (
+        nodes = store.unscoped(Node, [record_id for record_id in ids if record_id.startswith("nod_")])
+        edges = store.unscoped(Edge, [record_id for record_id in ids if record_id.startswith("edg_")])
+        sentences = {i: edge for i, edge in edges.items() if edge.text}
+        ends = sorted({end for edge in sentences.values() for end in (edge.source_id, edge.target_id)})
+        vertices: dict[str, Node | Memory] = (
             {**store.unscoped(Node, ends), **store.unscoped(Memory, ends)} if ends else {}
         )
         rows = {i: _node_row(node) for i, node in nodes.items()}
-        for i, edge in told.items():
-            if edge.source_id in joined and edge.target_id in joined:
-                rows[i] = _edge_row(edge, [joined[edge.source_id], joined[edge.target_id]])
+        for i, edge in sentences.items():
+            if edge.source_id in vertices and edge.target_id in vertices:
+                rows[i] = _edge_row(edge, [vertices[edge.source_id], vertices[edge.target_id]])
         return rows
 
 
@@ -52,7 +52,7 @@ def has_nodes(reader: Reader) -> bool:
 def _node_row(node: Node) -> Memory:
     role = node.fields.get(_ROLE)
     marks = (make_mark("label", node.label.value), make_mark("conv_id", node.conv_id))
-    said = " ".join(_words_in(node.fields))[:MOST_FIELD_CHARS]
+    words = " ".join(_words_in(node.fields))[:MOST_FIELD_CHARS]
     return make_row(
         node.id,
         node.tenant,
@@ -60,7 +60,7 @@ def _node_row(node: Node) -> Memory:
         node.text,
         node.created_at,
         key=node.name if node.name != node.id else None,
-        tags=(*node.tags, *marks, *((said,) if said else ())),
+        tags=(*node.tags, *marks, *((words,) if words else ())),
         agent=str(role) if role else None,
     )
 
@@ -79,7 +79,7 @@ def _edge_row(edge: Edge, ends: Sequence[Node | Memory]) -> Memory:
         edge.created_at,
         scope=Scope.PROJECT if nodes else Scope.ORG,
         key=edge.name or None,
-        tags=(*edge.tags, make_mark("label", EDGE), *(make_mark("conv_id", one) for one in talks)),
+        tags=(*edge.tags, make_mark("label", EDGE), *(make_mark("conv_id", talk) for talk in talks)),
     )
 
 
@@ -87,9 +87,9 @@ def _words_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        yield from (word for one in value.values() for word in _words_in(one))
+        yield from (word for item in value.values() for word in _words_in(item))
     elif isinstance(value, Iterable):
-        yield from (word for one in value for word in _words_in(one))
+        yield from (word for item in value for word in _words_in(item))
     elif value is not None:
         yield str(value)
 

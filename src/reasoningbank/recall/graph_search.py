@@ -24,8 +24,8 @@ from reasoningbank.graph.time_words import TimeWindow, find_time_words
 from reasoningbank.graph.vertices import find_vertices
 from reasoningbank.graph.visible import Visible
 from reasoningbank.ports import Candidates, Filter, Probe, Reader, VertexRow
+from reasoningbank.recall.awaiting_vectors import WORDS_ENOUGH
 from reasoningbank.recall.graph_index import INDEXED, make_mark
-from reasoningbank.recall.owed import WORDS_ENOUGH
 from reasoningbank.recall.relevance import (
     calibration_for,
     cosine_of,
@@ -69,52 +69,52 @@ class InTime(NamedTuple):
     """Said as a filter, not in the words of the question."""
 
 
-def search_graph(context: BankContext, searcher: Searcher, asked: GraphQuery) -> GraphHits:
+def search_graph(context: BankContext, searcher: Searcher, query: GraphQuery) -> GraphHits:
     with context.bare_store.read(context.tenant) as reader:
-        time = _time_asked(reader, asked, context.clock())
-        events = _events_in(reader, time)
-    probe = searcher.probe(asked.text, _filter(context, asked, None), _depth(asked))
+        time = _time_asked(reader, query, context.clock())
+        events: tuple[str, ...] = ()
+        if time is not None:
+            # Events in a window are wanted for that alone, and the more so for what they say.
+            window = reader.nodes_between(time.window.since, _last(time.window), limit=MOST_EVENTS)
+            events = tuple(node.id for node in window)
+    probe = searcher.probe(query.text, _filter(context, query, None), max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
     probe = replace(probe, also=events)
     scores: dict[str, Score] = {}
-    owed = considered = 0
-    if set(_labels(asked)) != {LESSON} and searcher.graph is not None and searcher.graph.has_any(context.tenant):
-        for role in asked.roles or (None,):
-            looked = searcher.graph.find(replace(probe, where=_filter(context, asked, role)))
-            if looked is not None:
-                owed, considered = max(owed, looked.owed), considered + looked.candidates.considered
-                _score_rows(searcher, asked, looked.candidates, events, scores)
+    owed = total = 0
+    if set(_labels(query)) != {LESSON} and searcher.graph is not None and searcher.graph.has_any(context.tenant):
+        for role in query.roles or (None,):
+            answer = searcher.graph.find(replace(probe, where=_filter(context, query, role)))
+            if answer is not None:
+                owed, total = max(owed, answer.owed), total + answer.candidates.considered
+                _score_rows(searcher, query, answer.candidates, events, scores)
     with context.read_for_output() as reader:
-        if LESSON in _labels(asked) and not asked.roles and asked.conv_id is None:
-            owed += _score_lessons(context, searcher, reader, asked, probe, scores, considered)
+        if LESSON in _labels(query) and not query.roles and query.conv_id is None:
+            owed += _score_lessons(context, searcher, reader, query, probe, scores, total)
         for event in events:
             scores[event] = _raise(scores.get(event, Score(0.0, {})), IN_TIME)
-        hits = GraphHits(_fetch_hits(reader, asked, time, scores))
+        hits = GraphHits(_fetch_hits(reader, query, time, scores))
     hits.not_yet_indexed = owed
     if time is not None:
         hits.window, hits.words_of_time = time.window, time.words
     return hits
 
 
-def _labels(asked: GraphQuery) -> tuple[str, ...]:
-    return asked.labels or LABELS
+def _labels(query: GraphQuery) -> tuple[str, ...]:
+    return query.labels or LABELS
 
 
-def _namespace(asked: GraphQuery) -> str | None:
-    return None if asked.namespace == EVERY_NAMESPACE else asked.namespace
+def _namespace(query: GraphQuery) -> str | None:
+    return None if query.namespace == EVERY_NAMESPACE else query.namespace
 
 
-def _depth(asked: GraphQuery) -> int:
-    return max(SHALLOWEST, asked.limit * CANDIDATES_PER_HIT)
-
-
-def _filter(context: BankContext, asked: GraphQuery, role: str | None) -> Filter:
-    wanted = _labels(asked)
-    conversation = () if asked.conv_id is None else (make_mark("conv_id", asked.conv_id),)
+def _filter(context: BankContext, query: GraphQuery, role: str | None) -> Filter:
+    labels = _labels(query)
+    conversation = () if query.conv_id is None else (make_mark("conv_id", query.conv_id),)
     return Filter(
         tenant=context.tenant,
-        namespace=_namespace(asked),
-        tags=(*(asked.tags if asked.tags_first else ()), *conversation),
-        without_tags=tuple(make_mark("label", label) for label in INDEXED if label not in wanted),
+        namespace=_namespace(query),
+        tags=(*(query.tags if query.tags_first else ()), *conversation),
+        without_tags=tuple(make_mark("label", label) for label in INDEXED if label not in labels),
         agent=role,
     )
 
@@ -123,79 +123,74 @@ def _filter(context: BankContext, asked: GraphQuery, role: str | None) -> Filter
 
 
 def _score_rows(
-    searcher: Searcher, asked: GraphQuery, found: Candidates, events: Sequence[str], scores: dict[str, Score]
+    searcher: Searcher, query: GraphQuery, candidates: Candidates, events: Sequence[str], scores: dict[str, Score]
 ) -> None:
     """Nodes and edges that the index brought, above the floor; events that are wanted for their time, in any case."""
     calibration = calibration_for(searcher.index.identity.name)
-    relevance = relevance_of(found, calibration)
-    fits = (found.keyword > 0.0) | (cosine_of(found) > 0.0)
-    if asked.floor is None:
-        floor = floor_among(calibration, found.considered)
+    relevance = relevance_of(candidates, calibration)
+    fits = (candidates.keyword > 0.0) | (cosine_of(candidates) > 0.0)
+    if query.floor is None:
+        floor = floor_among(calibration, candidates.considered)
         # What says about half of the question's words is a place to begin at, whatever a model makes of it.
-        fits &= passes_floor(relevance, found, floor) | (words_met(found) >= WORDS_ENOUGH)
+        fits &= passes_floor(relevance, candidates, floor) | (words_met(candidates) >= WORDS_ENOUGH)
     else:
-        fits &= relevance >= asked.floor
-    columns = (relevance.tolist(), cosine_of(found).tolist(), words_met(found).tolist(), fits.tolist())
+        fits &= relevance >= query.floor
+    columns = (relevance.tolist(), cosine_of(candidates).tolist(), words_met(candidates).tolist(), fits.tolist())
     timely = frozenset(events)
-    for one, wanted, cosine, words, fit in zip(found.ids, *columns, strict=True):
-        if fit or one in timely:
-            scores[one] = Score(wanted, {"meaning": cosine, "words": words})
+    for record_id, chance, cosine, words, fit in zip(candidates.ids, *columns, strict=True):
+        if fit or record_id in timely:
+            scores[record_id] = Score(chance, {"meaning": cosine, "words": words})
 
 
 def _score_lessons(
     context: BankContext,
     searcher: Searcher,
     reader: Reader,
-    asked: GraphQuery,
+    query: GraphQuery,
     probe: Probe,
     scores: dict[str, Score],
     beside: int,
 ) -> int:
     """Lessons above the floor, among so many nodes and edges; says what the index of memories owes."""
-    where = Filter(tenant=context.tenant, namespace=_namespace(asked), tags=asked.tags if asked.tags_first else ())
-    looked = searcher.look(replace(probe, where=where))
-    found = replace(looked.candidates, considered=looked.candidates.considered + beside)
+    where = Filter(tenant=context.tenant, namespace=_namespace(query), tags=query.tags if query.tags_first else ())
+    answer = searcher.look(replace(probe, where=where))
+    candidates = replace(answer.candidates, considered=answer.candidates.considered + beside)
     calibration = calibration_for(searcher.index.identity.name)
-    likely = np.argsort(-relevance_of(found, calibration), kind="stable")[: max(LESSONS_SCORED, asked.limit)].tolist()
-    memories = reader.get(Memory, [found.ids[row] for row in likely])
-    rows = [row for row in likely if found.ids[row] in memories]
+    likely = np.argsort(-relevance_of(candidates, calibration), kind="stable")[
+        : max(LESSONS_SCORED, query.limit)
+    ].tolist()
+    memories = reader.get(Memory, [candidates.ids[row] for row in likely])
+    rows = [row for row in likely if candidates.ids[row] in memories]
     if rows:
-        scored = searcher.facets.score(found, rows, memories, probe, searcher.index.halves.words)
-        floor = floor_among(calibration, found.considered) if asked.floor is None else asked.floor
+        lessons = searcher.facets.score(candidates, rows, memories, probe, searcher.index.halves.words)
+        floor = floor_among(calibration, candidates.considered) if query.floor is None else query.floor
         for at, row in enumerate(rows):
-            if scored.relevance[at] >= floor or (asked.floor is None and found.named[row] > 0.0):
-                columns = (("lesson", scored.lesson), ("context", scored.context), ("words", scored.words))
+            if lessons.relevance[at] >= floor or (query.floor is None and candidates.named[row] > 0.0):
+                columns = (("lesson", lessons.lesson), ("context", lessons.context), ("words", lessons.words))
                 parts = {name: float(column[at]) for name, column in columns}
-                scores[found.ids[row]] = Score(float(scored.relevance[at]), parts)
-    return looked.owed
+                scores[candidates.ids[row]] = Score(float(lessons.relevance[at]), parts)
+    return answer.owed
 
 
 # ---------------------------------------------------------------- time
 
 
-def _time_asked(reader: Reader, asked: GraphQuery, now: float) -> InTime | None:
+def _time_asked(reader: Reader, query: GraphQuery, now: float) -> InTime | None:
     """The window that is said as a filter, else the likeliest that the question names and in which something was."""
-    if asked.since is not None or asked.until is not None:
-        since = float("-inf") if asked.since is None else asked.since
-        until = float("inf") if asked.until is None else asked.until
+    if query.since is not None or query.until is not None:
+        since = float("-inf") if query.since is None else query.since
+        until = float("inf") if query.until is None else query.until
         return InTime(TimeWindow(since, until), "", strict=True)
-    named = find_time_words(asked.text, now)
-    if named is None:
+    mention = find_time_words(query.text, now)
+    if mention is None:
         return None
-    known = (window for window in named.windows if reader.nodes_between(window.since, _last(window), limit=1))
-    return InTime(next(known, named.windows[0]), named.words, strict=False)
+    windows = (window for window in mention.windows if reader.nodes_between(window.since, _last(window), limit=1))
+    return InTime(next(windows, mention.windows[0]), mention.words, strict=False)
 
 
 def _last(window: TimeWindow) -> float:
     """The last moment of a window, by the clock of events."""
     return window.until - 0.001
-
-
-def _events_in(reader: Reader, time: InTime | None) -> tuple[str, ...]:
-    """Events in a window: wanted for that alone, and the more so for what they say."""
-    if time is None:
-        return ()
-    return tuple(node.id for node in reader.nodes_between(time.window.since, _last(time.window), limit=MOST_EVENTS))
 
 
 def _raise(score: Score, by: float) -> Score:
@@ -214,24 +209,24 @@ def _is_in_time(record: Node | Memory | Edge, time: InTime) -> bool:
 # ---------------------------------------------------------------- records
 
 
-def _fetch_hits(reader: Reader, asked: GraphQuery, time: InTime | None, scores: Mapping[str, Score]) -> list[GraphHit]:
-    """What was found, as it may be shown: filtered to the letter, the best first."""
-    vertices = find_vertices(reader, [one for one in scores if not one.startswith("edg_")])
-    edges = reader.get(Edge, [one for one in scores if one.startswith("edg_")])
+def _fetch_hits(reader: Reader, query: GraphQuery, time: InTime | None, scores: Mapping[str, Score]) -> list[GraphHit]:
+    """Scored records as they may be shown: filtered to the letter, the best first."""
+    vertices = find_vertices(reader, [record_id for record_id in scores if not record_id.startswith("edg_")])
+    edges = reader.get(Edge, [record_id for record_id in scores if record_id.startswith("edg_")])
     ends = {end for edge in edges.values() for end in (edge.source_id, edge.target_id)}
-    visible = Visible(reader, _namespace(asked), asked.exclude)
-    edges = {one: edge for one, edge in edges.items() if visible.says(edge)}
-    shown = visible.rows(sorted({*vertices, *ends}))
+    visible = Visible(reader, _namespace(query), query.exclude)
+    edges = {record_id: edge for record_id, edge in edges.items() if visible.says(edge)}
+    rows = visible.rows(sorted({*vertices, *ends}))
     hits: list[GraphHit] = []
-    for one, score in scores.items():
-        vertex, edge = vertices.get(one), edges.get(one)
+    for record_id, score in scores.items():
+        vertex, edge = vertices.get(record_id), edges.get(record_id)
         record = edge if vertex is None else vertex.record
-        if record is None or not (_passes_vertex(vertex, asked, shown) if vertex else _passes_edge(edge, asked, shown)):
+        if record is None or not (_passes_vertex(vertex, query, rows) if vertex else _passes_edge(edge, query, rows)):
             continue
-        if (timed := _score_in_time(score, record, time)) is not None:
-            hits.append(GraphHit(vertex=vertex, edge=edge, score=timed.relevance, parts=timed.parts))
+        if (final_score := _score_in_time(score, record, time)) is not None:
+            hits.append(GraphHit(vertex=vertex, edge=edge, score=final_score.relevance, parts=final_score.parts))
     hits.sort(key=lambda hit: (-hit.score, hit.vertex.id if hit.vertex else hit.edge.id if hit.edge else ""))
-    return hits[: asked.limit]
+    return hits[: query.limit]
 
 
 def _score_in_time(score: Score, record: Node | Memory | Edge, time: InTime | None) -> Score | None:
@@ -244,23 +239,23 @@ def _score_in_time(score: Score, record: Node | Memory | Edge, time: InTime | No
     return None if time.strict or is_event else score
 
 
-def _passes_vertex(vertex: Vertex, asked: GraphQuery, shown: Mapping[str, VertexRow]) -> bool:
+def _passes_vertex(vertex: Vertex, query: GraphQuery, rows: Mapping[str, VertexRow]) -> bool:
     role = vertex.record.fields.get("user_role") if isinstance(vertex.record, Node) else None
     return (
-        vertex.id in shown
-        and vertex.label in _labels(asked)
-        and all(tag in vertex.tags for tag in asked.tags)
-        and (not asked.roles or role in asked.roles)
-        and (asked.conv_id is None or vertex.conv_id == asked.conv_id)
+        vertex.id in rows
+        and vertex.label in _labels(query)
+        and all(tag in vertex.tags for tag in query.tags)
+        and (not query.roles or role in query.roles)
+        and (query.conv_id is None or vertex.conv_id == query.conv_id)
     )
 
 
-def _passes_edge(edge: Edge | None, asked: GraphQuery, shown: Mapping[str, VertexRow]) -> bool:
-    if edge is None or edge.source_id not in shown or edge.target_id not in shown:
+def _passes_edge(edge: Edge | None, query: GraphQuery, rows: Mapping[str, VertexRow]) -> bool:
+    if edge is None or edge.source_id not in rows or edge.target_id not in rows:
         return False
-    talks = {shown[end].conv_id for end in (edge.source_id, edge.target_id)}
+    talks = {rows[end].conv_id for end in (edge.source_id, edge.target_id)}
     return (
-        EDGE in _labels(asked)
-        and all(tag in edge.tags for tag in asked.tags)
-        and (asked.conv_id is None or asked.conv_id in talks)
+        EDGE in _labels(query)
+        and all(tag in edge.tags for tag in query.tags)
+        and (query.conv_id is None or query.conv_id in talks)
     )

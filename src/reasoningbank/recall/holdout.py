@@ -31,11 +31,11 @@ def checked_share(value: object) -> float:
 
 
 def divide(hits: Sequence[H], session: str | None, share: float) -> tuple[list[H], list[H]]:
-    """What is shown, and what would have been. Outside a session no outcome could tell, so nothing is withheld."""
+    """Hits to show, and hits that are withheld. Outside a session no outcome could tell, so nothing is withheld."""
     if session is None or not share:
         return list(hits), []
-    held = {hit.id for hit in hits if draw_share(session, hit.id) < share}
-    return [hit for hit in hits if hit.id not in held], [hit for hit in hits if hit.id in held]
+    withheld_ids = {hit.id for hit in hits if draw_share(session, hit.id) < share}
+    return [hit for hit in hits if hit.id not in withheld_ids], [hit for hit in hits if hit.id in withheld_ids]
 
 
 def draw_share(session: str, memory_id: str) -> float:

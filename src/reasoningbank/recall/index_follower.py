@@ -1,7 +1,7 @@
 """Follows the feed and keeps an index in step with it.
 
-Knows what each kind of change means for an index and in which order to do things: rows and keywords first, so that a
-fresh memory can be found by its words at once, vectors after. Does not know how the index keeps them.
+Rows and keywords come first, so that a fresh memory can be found by its words at once, vectors after. Independent of
+how the index keeps them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CHANGES_PER_BATCH = 2_000
 FEWEST_ROWS_PER_BATCH = 8
 FEWEST_COSTLY_ROWS_PER_BATCH = 32
-"""Of an embedder on another machine, where each call has its price whatever is in it."""
+"""Rows for an embedder on another machine, where each call has its price whatever is in it."""
 MOST_ROWS_PER_BATCH = 1_024
 TARGET_BATCH_S = 0.2
 """How long somebody waits who has a better use for the index, or for this process: a batch is brought to its end."""
@@ -41,16 +41,16 @@ GiveWay = Callable[[], bool]
 
 
 def text_to_embed(memory: Memory) -> str:
-    """What the vector of a memory is made from: all that it says."""
+    """The text that the vector of a memory is made from: all that it says."""
     return _join(memory.title, memory.description, memory.content)
 
 
 def _join(*parts: str) -> str:
     """Each part but those that a later one begins with, as a title often is the beginning of its content."""
-    kept = [
+    lines = [
         part for i, part in enumerate(parts) if part and not any(later.startswith(part) for later in parts[i + 1 :])
     ]
-    return "\n".join(kept)
+    return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +59,18 @@ class FollowerPosition:
 
     of_index: IndexPosition
     owes: bool
-    """Whether vectors are lacking, or rows are in doubt."""
+    """True if vectors are lacking, or rows are in doubt."""
 
 
 class Follower:
     kinds = frozenset({"memory"})
     """The kinds of records that the index is of."""
     weighs_evidence = True
-    """Whether signals say something about its rows."""
+    """True if signals say something about its rows."""
     facet = "text"
-    """What a vector is made from, as the records call it that keep some: all that a memory says."""
+    """The part of a memory that a vector is made from, as the records call it that keep vectors: here all that it
+    says.
+    """
 
     def __init__(
         self,
@@ -98,7 +100,7 @@ class Follower:
 
     @staticmethod
     def rows_of(store: Store, ids: Sequence[str]) -> dict[str, Memory]:
-        """What an index should hold of these ids."""
+        """Rows that an index should hold of these ids."""
         return store.unscoped(Memory, ids)
 
     def rows(self, ids: Sequence[str]) -> dict[str, Memory]:
@@ -109,8 +111,8 @@ class Follower:
         return count_changes(self.store, self.index.position.applied) + self.index.info().awaiting_vectors
 
     def is_astray(self) -> bool:
-        """Whether the index followed another history: the records were put back from a backup, or replaced, or a power
-        loss took the last ones.
+        """True if the index followed another history: the records were put back from a backup, or replaced, or a
+        power loss took the last ones.
         """
         position = self._position().of_index
         return position.applied > 0 and not _holds(self.store.changes(position.applied - 1, 1), position)
@@ -130,13 +132,13 @@ class Follower:
     def _position(self) -> FollowerPosition:
         """Asked once for each commit: what is owed takes a look at every row."""
         index = self.index
-        while (kept := self._kept_position) is None or kept.of_index.stamp != index.position.stamp:
+        while (position := self._kept_position) is None or position.of_index.stamp != index.position.stamp:
             now = index.position
             owes = bool(index.awaiting_vectors(1) or self._in_doubt())
             # Another process may have brought it forward between the questions.
             if index.position.stamp == now.stamp:
                 self._kept_position = FollowerPosition(now, owes)
-        return kept
+        return position
 
     def seen_position(self) -> IndexPosition | None:
         """Where the index was when it was looked at last; None where it was not."""
@@ -169,16 +171,16 @@ class Follower:
         give_way: GiveWay | None = None,
     ) -> int | None:
         """As `catch_up`; the last change that is in the index, or None when it lags behind."""
-        if (seen := self.seen_all()) is not None:
-            return seen
+        if (seq := self.seen_all()) is not None:
+            return seq
         deadline = time.monotonic() + budget_s
 
         def is_over() -> bool:
-            wanted = give_way is not None and (self._wanted > 0 or give_way())
-            return wanted or time.monotonic() > deadline
+            must_yield = give_way is not None and (self._wanted > 0 or give_way())
+            return must_yield or time.monotonic() > deadline
 
-        with self.writing(wait_s) as granted:
-            if not granted:
+        with self.writing(wait_s) as is_writer:
+            if not is_writer:
                 # Somebody else is bringing the index forward right now.
                 return self.seen_all()
             return self.follow(is_over, progress)
@@ -189,12 +191,16 @@ class Follower:
         """As `caught_up_to`, for whoever has the right to write the index already. With `most_vectors`, none is made
         when more are owed, or when they cost something.
         """
-        noted = IndexProgress(progress, self.lag() if progress is not None else 0)
+        index_progress = IndexProgress(progress, self.lag() if progress is not None else 0)
         try:
             if ids := self._in_doubt():
                 self.index.apply(self.as_they_are(ids))
-            done = self._absorb(is_over, noted) and self._may_embed(most_vectors) and self._embed(is_over, noted)
-            return self.index.position.applied if done else None
+            is_done = (
+                self._absorb(is_over, index_progress)
+                and self._may_embed(most_vectors)
+                and self._embed(is_over, index_progress)
+            )
+            return self.index.position.applied if is_done else None
         finally:
             self._at_hand.clear()
 
@@ -207,15 +213,15 @@ class Follower:
     @contextmanager
     def writing(self, wait_s: float) -> Iterator[bool]:
         """The right to write the index. Whoever works in an idle hour sees that somebody waits for it."""
-        with ExitStack() as held:
+        with ExitStack() as stack:
             with self._counting:
                 self._wanted += 1
             try:
-                granted = held.enter_context(self.index.writing(wait_s=wait_s))
+                is_writer = stack.enter_context(self.index.writing(wait_s=wait_s))
             finally:
                 with self._counting:
                     self._wanted -= 1
-            yield granted
+            yield is_writer
 
     def seen_all(self, head: IndexPosition | None = None) -> int | None:
         """The last change, when it is in the index and nothing is owed; None otherwise.
@@ -223,37 +229,41 @@ class Follower:
         `head` is that of the feed, where it was seen just now.
         """
         position = self._position()
-        if position.owes or (not _is_at(position.of_index, head) and self._changes(1, position.of_index)):
+        of_index = position.of_index
+        is_at_head = head is not None and (of_index.applied, of_index.mark) == (head.applied, head.mark)
+        if position.owes or (not is_at_head and self._changes(1, of_index)):
             return None
-        return position.of_index.applied
+        return of_index.applied
 
     # ------------------------------------------------------------ rows and keywords
 
-    def _absorb(self, is_over: Callable[[], bool], noted: IndexProgress) -> bool:
+    def _absorb(self, is_over: Callable[[], bool], progress: IndexProgress) -> bool:
         first = self.index.position.applied
         self.begins |= first == 0
         while changes := self._changes(self._changes_per_batch):
             self.index.apply(self._batch(changes))
-            applied = self.index.position.applied
-            noted.note_words(applied - first, self.store.head() - first)
+            seq = self.index.position.applied
+            progress.note_words(seq - first, self.store.head() - first)
             if is_over():
-                return applied >= self.store.head()
+                return seq >= self.store.head()
         return True
 
     def _batch(self, changes: Sequence[Change]) -> IndexBatch:
-        added, revised, erased, signals = self._sorted_out(changes)
-        memories = self.rows([*added, *revised])
+        new_ids, revised_ids, erased_ids, signals = self._sorted_out(changes)
+        memories = self.rows([*new_ids, *revised_ids])
         if len(self._at_hand) < MOST_AT_HAND:
             self._at_hand.update((i, m) for i, m in memories.items() if len(m.content) < LARGE_CONTENT_CHARS)
-        judged = {signal.memory_id for signal in self.store.unscoped(Signal, signals).values()} if signals else set()
-        judged_memories = self.store.unscoped(Memory, sorted(judged.difference(memories))) if judged else {}
+        target_ids = (
+            {signal.memory_id for signal in self.store.unscoped(Signal, signals).values()} if signals else set()
+        )
+        targets = self.store.unscoped(Memory, sorted(target_ids.difference(memories))) if target_ids else {}
         standings = self.standings(
-            {**judged_memories, **{i: m for i, m in memories.items() if i in revised or i in judged}}
+            {**targets, **{i: m for i, m in memories.items() if i in revised_ids or i in target_ids}}
         )
         return IndexBatch(
-            added=[(m, standings.get(i) or self._unproven(m)) for i in added if (m := memories.get(i)) is not None],
-            revised=[(m, standings[i]) for i in revised if (m := memories.get(i)) is not None],
-            erased=erased,
+            added=[(m, standings.get(i) or self._unproven(m)) for i in new_ids if (m := memories.get(i)) is not None],
+            revised=[(m, standings[i]) for i in revised_ids if (m := memories.get(i)) is not None],
+            erased=erased_ids,
             standings={i: standing for i, standing in standings.items() if i not in memories},
             applied=changes[-1].seq,
             mark=mark_of(changes[-1]),
@@ -265,7 +275,9 @@ class Follower:
             self.index.apply(self.as_they_are(ids))
 
     def as_they_are(self, ids: Sequence[str]) -> IndexBatch:
-        """What the index should hold of these ids, whatever it holds; it comes no further in the feed by this."""
+        """Batch that brings these ids to what the records say, whatever the index holds; it comes no further in the
+        feed by this.
+        """
         memories = self.rows(ids)
         standings = self.standings(memories)
         position = self.index.position
@@ -277,9 +289,9 @@ class Follower:
         )
 
     def _sorted_out(self, changes: Sequence[Change]) -> tuple[list[str], list[str], list[str], list[str]]:
-        added: dict[str, None] = {}
-        revised: dict[str, None] = {}
-        erased: dict[str, None] = {}
+        new_ids: dict[str, None] = {}
+        revised_ids: dict[str, None] = {}
+        erased_ids: dict[str, None] = {}
         signals: list[str] = []
         for change in changes:
             if change.kind == "signal" and change.op is not Op.REMOVE and self.weighs_evidence:
@@ -287,16 +299,16 @@ class Follower:
             elif change.kind not in self.kinds:
                 continue
             elif change.op is Op.ADD:
-                added[change.id] = None
-            elif change.op is Op.REVISE and change.id not in added:
-                revised[change.id] = None
+                new_ids[change.id] = None
+            elif change.op is Op.REVISE and change.id not in new_ids:
+                revised_ids[change.id] = None
             elif change.op is Op.REMOVE:
-                revised.pop(change.id, None)
-                if change.id in added:
-                    del added[change.id]
+                revised_ids.pop(change.id, None)
+                if change.id in new_ids:
+                    del new_ids[change.id]
                 else:
-                    erased[change.id] = None
-        return list(added), list(revised), list(erased), signals
+                    erased_ids[change.id] = None
+        return list(new_ids), list(revised_ids), list(erased_ids), signals
 
     def _unproven(self, memory: Memory) -> Standing:
         return self.policy.standing(memory.initial_confidence, memory.created_at, ())
@@ -324,27 +336,23 @@ class Follower:
             return True
         return len(self.index.awaiting_vectors(most + 1)) <= most and not self.embedder().costly
 
-    def _embed(self, is_over: Callable[[], bool], noted: IndexProgress) -> bool:
-        fewest = size = self._fewest_rows()
-        done = 0
+    def _embed(self, is_over: Callable[[], bool], progress: IndexProgress) -> bool:
+        is_costly = bool(self.index.awaiting_vectors(1)) and self.embedder().costly
+        fewest = size = FEWEST_COSTLY_ROWS_PER_BATCH if is_costly else FEWEST_ROWS_PER_BATCH
+        count = 0
         while ids := self.index.awaiting_vectors(size):
-            started = time.monotonic()
+            start = time.monotonic()
             self.index.embed(ids, self._vectors(ids))
-            took_s = max(1e-6, time.monotonic() - started)
-            done += len(ids)
-            if noted.is_wanted:
+            took_s = max(1e-6, time.monotonic() - start)
+            count += len(ids)
+            if progress.is_wanted:
                 # Asked only then: counting what is left looks at every row.
-                noted.note_vectors(done, self.index.info().awaiting_vectors)
+                progress.note_vectors(count, self.index.info().awaiting_vectors)
             if is_over():
                 return not self.index.awaiting_vectors(1)
             size = max(fewest, min(2 * size, int(size * TARGET_BATCH_S / took_s), MOST_ROWS_PER_BATCH))
-        noted.note_end()
+        progress.note_end()
         return True
-
-    def _fewest_rows(self) -> int:
-        if not self.index.awaiting_vectors(1):
-            return FEWEST_ROWS_PER_BATCH
-        return FEWEST_COSTLY_ROWS_PER_BATCH if self.embedder().costly else FEWEST_ROWS_PER_BATCH
 
     def _vectors(self, ids: Sequence[str]) -> Floats:
         import numpy as np
@@ -353,44 +361,42 @@ class Follower:
         memories = {i: self._at_hand.pop(i) for i in ids if i in self._at_hand}
         memories.update(self.rows([i for i in ids if i not in memories]))
         dimension = embedder.identity.dimension
-        kept = self._kept_vectors(memories, 4 * dimension)
-        lacking = [i for i in ids if i in memories and i not in kept]
+        blobs = self._kept_vectors(memories, 4 * dimension)
+        lacking = [i for i in ids if i in memories and i not in blobs]
         texts = [text_to_embed(memories[i]) for i in lacking]
         place = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         fresh = embedder.embed(list(place))
-        made = np.zeros((len(ids), dimension), dtype=np.float32)
+        vectors = np.zeros((len(ids), dimension), dtype=np.float32)
         position = {memory_id: row for row, memory_id in enumerate(ids)}
         if lacking:
-            made[[position[i] for i in lacking]] = fresh[[place[text] for text in texts]]
-        for memory_id, blob in kept.items():
-            made[position[memory_id]] = np.frombuffer(blob, dtype="<f4")
+            vectors[[position[i] for i in lacking]] = fresh[[place[text] for text in texts]]
+        for memory_id, blob in blobs.items():
+            vectors[position[memory_id]] = np.frombuffer(blob, dtype="<f4")
         if embedder.costly and lacking:
-            self._keep(memories, {i: made[position[i]].astype("<f4").tobytes() for i in lacking})
-        return made
+            self._keep(memories, {i: vectors[position[i]].astype("<f4").tobytes() for i in lacking})
+        return vectors
 
     def _kept_vectors(self, memories: dict[str, Memory], size: int) -> dict[str, bytes]:
         """The vectors that lie with the records; one of another size is of another version and says nothing here."""
-        kept: dict[str, bytes] = {}
+        vectors: dict[str, bytes] = {}
         for tenant in {memory.tenant for memory in memories.values()}:
             own = [i for i, memory in memories.items() if memory.tenant == tenant]
             with self.store.read(tenant) as reader:
                 of_facets = reader.vectors(self.index.identity, own)
-            kept.update((i, blob) for i, blobs in of_facets.items() if len(blob := blobs.get(self.facet, b"")) == size)
-        return kept
+            vectors.update(
+                (i, blob) for i, blobs in of_facets.items() if len(blob := blobs.get(self.facet, b"")) == size
+            )
+        return vectors
 
-    def _keep(self, memories: dict[str, Memory], made: Mapping[str, bytes]) -> None:
-        for tenant in {memories[i].tenant for i in made}:
-            blobs = {i: {self.facet: blob} for i, blob in made.items() if memories[i].tenant == tenant}
+    def _keep(self, memories: dict[str, Memory], vectors: Mapping[str, bytes]) -> None:
+        for tenant in {memories[i].tenant for i in vectors}:
+            blobs = {i: {self.facet: blob} for i, blob in vectors.items() if memories[i].tenant == tenant}
             self.store.write(tenant, partial(_keep_all, identity=self.index.identity, blobs=blobs))
 
 
 def _holds(changes: Sequence[Change], position: IndexPosition) -> bool:
-    """Whether the first of them is the one that an index has seen last."""
+    """True if the first of them is the change that an index has seen last."""
     return bool(changes) and changes[0].seq == position.applied and mark_of(changes[0]) == position.mark
-
-
-def _is_at(position: IndexPosition, head: IndexPosition | None) -> bool:
-    return head is not None and (position.applied, position.mark) == (head.applied, head.mark)
 
 
 def mark_of(change: Change) -> int:

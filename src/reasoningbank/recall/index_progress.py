@@ -26,12 +26,12 @@ class IndexProgress:
     def is_wanted(self) -> bool:
         return self._progress is not None
 
-    def note_words(self, done: int, total: int) -> None:
+    def note_words(self, count: int, total: int) -> None:
         self._begun_at = WORDS_SHARE
-        self._tell(WORDS_SHARE * done / max(1, total))
+        self._tell(WORDS_SHARE * count / max(1, total))
 
-    def note_vectors(self, done: int, left: int) -> None:
-        self._tell(self._begun_at + (1.0 - self._begun_at) * done / max(1, done + left))
+    def note_vectors(self, count: int, remaining: int) -> None:
+        self._tell(self._begun_at + (1.0 - self._begun_at) * count / max(1, count + remaining))
 
     def note_end(self) -> None:
         self._tell(1.0)
@@ -49,4 +49,4 @@ def count_changes(store: Store, after: int) -> int:
     most = store.head() - after
     if most <= 0:
         return 0
-    return found if (found := len(store.changes(after, COUNTED_EXACTLY))) < COUNTED_EXACTLY else most
+    return count if (count := len(store.changes(after, COUNTED_EXACTLY))) < COUNTED_EXACTLY else most

@@ -1,7 +1,6 @@
 """Caches what is known of a tenant, or that it has no X, until the feed moves.
 
-Knows that nothing comes to be without a change in the feed: what was so as of one change is so until the next.
-Refuses to know what is looked for.
+Nothing comes to be without a change in the feed: what was so as of one change is so until the next.
 """
 
 from __future__ import annotations
@@ -14,16 +13,18 @@ MOST_TENANTS = 10_000
 
 
 class Absence:
-    """Of one kind of thing. What was there once is taken to be there for good: at worst, somebody looks in vain."""
+    """Absence of one kind of thing, by tenant. What was there once is taken to be there for good: at worst, somebody
+    looks in vain.
+    """
 
     def __init__(self) -> None:
         self._there: set[str] = set()
         self._absent: dict[str, int] = {}
-        """By tenant, the last change as of which there was none."""
+        """The last change as of which there was none, by tenant."""
 
     def holds(self, tenant: str, as_of: int | None, look: Callable[[], bool]) -> bool:
-        """Whether the tenant has none. `look` finds out whether it has; it is called when the feed has gone on since it
-        said no, or when nobody knows (`as_of` is None).
+        """True if the tenant has none. `look` finds out whether it has; it is called when the feed has gone on since
+        it said no, or when nobody knows (`as_of` is None).
         """
         if tenant in self._there:
             return False
@@ -41,7 +42,7 @@ class Absence:
         return True
 
     def is_known(self, tenant: str, as_of: int) -> bool | None:
-        """Whether the tenant has none, without looking; None where nobody knows."""
+        """True if the tenant has none, without looking; None where nobody knows."""
         if tenant in self._there:
             return False
         return True if self._absent.get(tenant) == as_of else None
@@ -56,9 +57,9 @@ class KnownAsOf(Generic[T]):
 
     def get(self, tenant: str, as_of: int | None, look: Callable[[], T]) -> T:
         """`as_of` is the change up to which the caller has followed the feed, if it knows."""
-        known = self._known.get(tenant)
-        if known is not None and known[0] == as_of:
-            return known[1]
+        entry = self._known.get(tenant)
+        if entry is not None and entry[0] == as_of:
+            return entry[1]
         value = look()
         if as_of is not None:
             if len(self._known) >= MOST_TENANTS:

@@ -17,9 +17,9 @@ import numpy as np
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.types import Memory
-from reasoningbank.lexical.bm25 import rarest_word
+from reasoningbank.lexical.bm25 import max_idf
 from reasoningbank.lexical.entries import entries_of
-from reasoningbank.lexical.held_words import HeldWords
+from reasoningbank.lexical.postings import Postings
 from reasoningbank.ports import Candidates, Embedder, Probe, Words
 from reasoningbank.recall.candidates import weigh_words
 from reasoningbank.recall.relevance import Column, calibration_for, relevance_of, words_met
@@ -45,32 +45,36 @@ class LessonFacets:
     def __init__(self, embedder: Callable[[], Embedder]) -> None:
         self._embedder = embedder
         self._kept: OrderedDict[bytes, Floats] = OrderedDict()
-        """By a digest of the text, so that no text outlives its memory here."""
+        """Vectors by a digest of the text, so that no text outlives its memory here."""
 
     def score(
-        self, found: Candidates, rows: Sequence[int], memories: Mapping[str, Memory], probe: Probe, words: Words
+        self, candidates: Candidates, rows: Sequence[int], memories: Mapping[str, Memory], probe: Probe, words: Words
     ) -> ScoredLessons:
-        """Those of the candidates in these rows, of which there is a memory each."""
-        chosen = [memories[found.ids[row]] for row in rows]
-        lesson = self._cosines([memory.content for memory in chosen], probe)
-        context = self._cosines([memory.description for memory in chosen], probe)
-        asked = weigh_words(probe.text, probe.where.tenant, words)
-        held = HeldWords.of(entries_of([_context_alone(memory) for memory in chosen]))
-        narrowed = replace(
-            found,
-            ids=[memory.id for memory in chosen],
+        """Scores of the candidates in these rows, of which there is a memory each."""
+        row_memories = [memories[candidates.ids[row]] for row in rows]
+        lesson = self._cosines([memory.content for memory in row_memories], probe)
+        context = self._cosines([memory.description for memory in row_memories], probe)
+        terms = weigh_words(probe.text, probe.where.tenant, words)
+        contexts = [
+            replace(memory, title="", content="", tags=(), key=None) if memory.description.strip() else memory
+            for memory in row_memories
+        ]
+        postings = Postings.of(entries_of(contexts))
+        subset = replace(
+            candidates,
+            ids=[memory.id for memory in row_memories],
             cosine=np.maximum(lesson, context),
-            keyword=held.scores(asked.worths, asked.mean_length),
-            keyword_ceiling=asked.ceiling,
-            rarest_word=rarest_word(asked.rows),
-            form=found.form[list(rows)],
-            parametric=found.parametric[list(rows)],
-            named=found.named[list(rows)],
-            exact=found.exact[list(rows)],
-            beside=np.full((len(chosen), 2), -1, np.int64),
+            keyword=postings.scores(terms.weights, terms.mean_length),
+            keyword_ceiling=terms.ceiling,
+            rarest_word=max_idf(terms.rows),
+            form=candidates.form[list(rows)],
+            parametric=candidates.parametric[list(rows)],
+            named=candidates.named[list(rows)],
+            exact=candidates.exact[list(rows)],
+            beside=np.full((len(row_memories), 2), -1, np.int64),
         )
-        relevance = relevance_of(narrowed, calibration_for(self._embedder().identity.name))
-        return ScoredLessons(relevance, lesson, context, words_met(narrowed))
+        relevance = relevance_of(subset, calibration_for(self._embedder().identity.name))
+        return ScoredLessons(relevance, lesson, context, words_met(subset))
 
     def _cosines(self, texts: Sequence[str], probe: Probe) -> Floats:
         vectors = self._vectors([text for text in dict.fromkeys(texts) if text.strip()])
@@ -83,14 +87,10 @@ class LessonFacets:
 
     def _vectors(self, texts: Sequence[str]) -> dict[str, Floats]:
         digests = {text: blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts}
-        known = {text: kept for text in texts if (kept := self._kept.get(digests[text])) is not None}
-        if lacking := [text for text in texts if text not in known]:
-            known.update(zip(lacking, self._embedder().embed(lacking), strict=True))
-            self._kept.update((digests[text], known[text]) for text in lacking)
+        vectors = {text: vector for text in texts if (vector := self._kept.get(digests[text])) is not None}
+        if lacking := [text for text in texts if text not in vectors]:
+            vectors.update(zip(lacking, self._embedder().embed(lacking), strict=True))
+            self._kept.update((digests[text], vectors[text]) for text in lacking)
         while len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
-        return known
-
-
-def _context_alone(memory: Memory) -> Memory:
-    return replace(memory, title="", content="", tags=(), key=None) if memory.description.strip() else memory
+        return vectors

@@ -1,8 +1,7 @@
 """Adds links to hits: which memories contradict them, and what else is worth a look.
 
-Knows where links are kept (as edges), that whoever reads one side of a contradiction should know of the other, and that
-a strong link is worth naming though its other end was not found. A stranger's title is not quoted outside of its
-envelope.
+Links are kept as edges. Whoever reads one side of a contradiction should know of the other, and a strong link is worth
+naming though its other end was not found. A stranger's title is not quoted outside of its envelope.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class Bond(NamedTuple):
 
     @property
     def relation(self) -> str:
-        """What the hit has to do with the other."""
+        """Relation of the hit to the other memory."""
         return relation(self.edge.kind, outward=self.outward)
 
 
@@ -53,10 +52,10 @@ class Bonds:
     once.
     """
 
-    def __init__(self, reader: Reader, revoked: Callable[[], frozenset[str]] | None = None) -> None:
+    def __init__(self, reader: Reader, find_revoked: Callable[[], frozenset[str]] | None = None) -> None:
         """`revoked` tells the origins that nobody believes any more, where somebody knows them already."""
         self._reader = reader
-        self._revoked = revoked or (lambda: revoked_origins(reader))
+        self._revoked = find_revoked or (lambda: revoked_origins(reader))
         self._known: dict[str, list[Bond]] = {}
 
     def of(self, hit: Remembered) -> Sequence[Bond]:
@@ -66,52 +65,51 @@ class Bonds:
         ids = [hit.id for hit in hits if hit.id not in self._known]
         if not ids:
             return
-        found: dict[str, list[Bond]] = {memory_id: [] for memory_id in ids}
-        self._known |= found
+        bonds: dict[str, list[Bond]] = {memory_id: [] for memory_id in ids}
+        self._known |= bonds
         ties = [
             (near, tie)
-            for near, joined in self._reader.strongest_ties(ids, _MOST_LOOKED_AT).items()
-            for tie in joined
+            for near, strongest_ties in self._reader.strongest_ties(ids, _MOST_LOOKED_AT).items()
+            for tie in strongest_ties
             if _is_told(tie)
         ]
-        if ties and (revoked := self._revoked()):
-            ties = [one for one in ties if one[1].origin not in revoked]
+        if ties and (origins := self._revoked()):
+            ties = [pair for pair in ties if pair[1].origin not in origins]
         if not ties:
             return
         # Contradictions first: they are named however weak they are.
         strongest = nlargest(
-            _MOST_LOOKED_UP, ties, key=lambda one: (one[1].kind == EdgeKind.CONFLICTS, one[1].weight, one[1].edge_id)
+            _MOST_LOOKED_UP,
+            ties,
+            key=lambda pair: (pair[1].kind == EdgeKind.CONFLICTS, pair[1].weight, pair[1].edge_id),
         )
         there = {hit.id: (hit.memory, hit.trust) for hit in hits}
         far = {tie.far for _, tie in strongest}
         read = self._reader.get_each(
             {Memory: sorted(far - there.keys()), Edge: sorted({tie.edge_id for _, tie in strongest})}
         )
-        others, edges = self._ends_in_force(there, read[Memory]), read[Edge]
+        ends, edges = self._ends_in_force(there, read[Memory]), read[Edge]
         for near, tie in strongest:
-            if tie.far in others and tie.edge_id in edges:
-                memory, trust = others[tie.far]
-                found[near].append(Bond(edges[tie.edge_id], memory, trust, tie.forward))
+            if tie.far in ends and tie.edge_id in edges:
+                memory, trust = ends[tie.far]
+                bonds[near].append(Bond(edges[tie.edge_id], memory, trust, tie.forward))
 
     def _ends_in_force(
         self, there: Mapping[str, tuple[Memory, Trust]], rest: Mapping[str, Memory]
     ) -> Mapping[str, tuple[Memory, Trust]]:
-        """Those that are in force and believed by somebody."""
+        """Linked memories that are active and trusted, with their trust."""
         levels = levels_of(self._reader, rest.values())
-        known = dict(there) | {i: (m, trust_of(m, levels)) for i, m in rest.items() if m.state is State.ACTIVE}
-        return {i: end for i, end in known.items() if end[1] > Trust.UNTRUSTED}
+        ends = dict(there) | {i: (m, trust_of(m, levels)) for i, m in rest.items() if m.state is State.ACTIVE}
+        return {i: end for i, end in ends.items() if end[1] > Trust.UNTRUSTED}
 
 
 def _is_told(tie: Tie) -> bool:
     if tie.kind == EdgeKind.CONFLICTS:
         return True
     least = NEEDED_FROM if tie.kind == EdgeKind.REQUIRES else STRONG_FROM
-    return tie.weight >= least and not _is_of_descent(tie)
-
-
-def _is_of_descent(tie: Tie) -> bool:
-    """Whether it leads to what a memory was made from, which says the same; what has replaced a memory is told."""
-    return tie.kind == EdgeKind.DERIVED_FROM or (tie.kind == EdgeKind.SUPERSEDES and tie.forward)
+    # What a memory was made from says the same; what has replaced a memory is told.
+    is_origin = tie.kind == EdgeKind.DERIVED_FROM or (tie.kind == EdgeKind.SUPERSEDES and tie.forward)
+    return tie.weight >= least and not is_origin
 
 
 def links_around(reader: Reader, item: Remembered) -> list[SeeAlso]:
@@ -129,22 +127,28 @@ def name_links(hits: Sequence[Recalled], bonds: Bonds, where: Filter) -> list[Re
 def _with_names(hit: Recalled, bonds: Sequence[Bond], where: Filter) -> Recalled:
     if not bonds:
         return hit
-    against = (b for b in bonds if b.edge.kind is EdgeKind.CONFLICTS and _concerns(b.memory, hit, where))
-    others = (b for b in bonds if b.edge.kind is not EdgeKind.CONFLICTS and is_referred_to(b.memory, where))
+    against = (
+        b
+        for b in bonds
+        if b.edge.kind is EdgeKind.CONFLICTS
+        and (b.memory.namespace == hit.memory.namespace or b.memory.scope is not Scope.PROJECT)
+        and is_in_reach(b.memory, where)
+    )
+    rest = (b for b in bonds if b.edge.kind is not EdgeKind.CONFLICTS and is_referred_to(b.memory, where))
     clashing = [joining[0].memory for joining in _by_memory(against)]
     return replace(
         hit,
         conflicts=tuple(Clash(id=memory.id, title=memory.title) for memory in clashing),
-        see_also=tuple(_reference(bond) for joining in _by_memory(others) for bond in joining),
+        see_also=tuple(_reference(bond) for joining in _by_memory(rest) for bond in joining),
     )
 
 
 def _by_memory(bonds: Iterable[Bond]) -> list[list[Bond]]:
     """The links to each of the first few memories, all of them: two may need each other and be alike."""
-    found: dict[str, list[Bond]] = {}
+    groups: dict[str, list[Bond]] = {}
     for bond in bonds:
-        found.setdefault(bond.memory.id, []).append(bond)
-    return list(found.values())[:MOST_NAMED]
+        groups.setdefault(bond.memory.id, []).append(bond)
+    return list(groups.values())[:MOST_NAMED]
 
 
 def _reference(bond: Bond) -> SeeAlso:
@@ -160,18 +164,13 @@ def _reference(bond: Bond) -> SeeAlso:
     )
 
 
-def _concerns(other: Memory, hit: Recalled, where: Filter) -> bool:
-    near = other.namespace == hit.memory.namespace or other.scope is not Scope.PROJECT
-    return near and is_in_reach(other, where)
-
-
 def _side_by_side(hits: Sequence[Recalled]) -> list[Recalled]:
     """Each in its place, followed at once by those that contradict it."""
     by_id = {hit.id: hit for hit in hits}
-    placed: dict[str, Recalled] = {}
+    order: dict[str, Recalled] = {}
     for hit in hits:
-        placed.setdefault(hit.id, hit)
+        order.setdefault(hit.id, hit)
         for clash in hit.conflicts:
             if clash.id in by_id:
-                placed.setdefault(clash.id, by_id[clash.id])
-    return list(placed.values())
+                order.setdefault(clash.id, by_id[clash.id])
+    return list(order.values())

@@ -1,7 +1,7 @@
 """Matches candidates with a query: what each is worth, and which are good enough to be ranked.
 
-Knows the columns that ranking needs and why a candidate is left out. Refuses to know how candidates were found, whom
-they are shown to and what they say.
+Makes the columns that ranking needs and counts why candidates are left out. Independent of how candidates were found
+and whom they are shown to.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _UNSEEN = 0.005
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """What each candidate is worth for the query, as parallel columns."""
+    """Worth of each candidate for the query, as parallel columns."""
 
     cosine: Floats
     keyword: Floats
     relevance: NDArray[np.float64]
     vouched: NDArray[np.bool_]
-    """Whether a past task like this one vouches for it."""
+    """True if a past task like this one vouches for it."""
     confidence: NDArray[np.float64]
     here: NDArray[np.float64]
     """Confidence for this task, by what came of it in tasks like this one."""
@@ -76,40 +76,42 @@ def match_candidates(
 
 
 def _columns(standings: Sequence[Standing]) -> Mapping[str, NDArray[Any]]:
-    """By field. An index that keeps them so is asked for its own: making a value of each takes longer than a search."""
-    kept: Mapping[str, NDArray[Any]] | None = getattr(standings, "columns", None)
-    if kept is not None:
-        return kept
+    """Standings as columns, by field. An index that keeps them so is asked for its own: making a value of each takes
+    longer than a search.
+    """
+    columns: Mapping[str, NDArray[Any]] | None = getattr(standings, "columns", None)
+    if columns is not None:
+        return columns
     return {f.name: np.array([getattr(standing, f.name) for standing in standings]) for f in fields(Standing)}
 
 
 def passing(
-    query: Query, excluded: frozenset[str], candidates: Candidates, match: Match, fits: NDArray[np.bool_]
+    query: Query, excluded_ids: frozenset[str], candidates: Candidates, match: Match, fits: NDArray[np.bool_]
 ) -> tuple[list[int], Counter[str]]:
     """Rows that fit and have the asked confidence, most relevant first, and how many others were left out, by why."""
     order = np.argsort(-match.relevance, kind="stable")
     fitting = order[fits[order]].tolist()
-    wanted = [row for row in fitting if candidates.ids[row] not in excluded] if excluded else fitting
+    eligible = [row for row in fitting if candidates.ids[row] not in excluded_ids] if excluded_ids else fitting
     # What keeps failing in tasks like this one is no advice for it, however well it does elsewhere.
     # As it is shown, to two digits: 0.4999 reads 0.50.
     least = query.min_confidence - _UNSEEN
-    believed = (match.confidence >= least) & (match.here >= min(least, PRUNE_BELOW))
-    trusted = believed.tolist()
-    passed = [row for row in wanted if trusted[row]]
+    credible = (match.confidence >= least) & (match.here >= min(least, PRUNE_BELOW))
+    flags = credible.tolist()
+    rows = [row for row in eligible if flags[row]]
     reasons = {
         "floor": len(candidates.ids) - len(fitting),
-        "excluded": len(fitting) - len(wanted),
-        "min_confidence": len(wanted) - len(passed),
+        "excluded": len(fitting) - len(eligible),
+        "min_confidence": len(eligible) - len(rows),
     }
-    return passed, Counter(reasons)
+    return rows, Counter(reasons)
 
 
-def items_of(candidates: Candidates, match: Match, chosen: Sequence[int]) -> list[Item]:
+def items_of(candidates: Candidates, match: Match, rows: Sequence[int]) -> list[Item]:
     columns = (match.relevance, match.cosine, match.here, match.age_days, match.used)
     ids, scopes = candidates.ids, candidates.scopes
     return [
         Item(ids[row], relevance, cosine, confidence, age_days, used, scopes[row], keyword)
         for row, relevance, cosine, confidence, age_days, used, keyword in zip(
-            chosen, *(column[chosen].tolist() for column in (*columns, match.keyword)), strict=True
+            rows, *(column[rows].tolist() for column in (*columns, match.keyword)), strict=True
         )
     ]

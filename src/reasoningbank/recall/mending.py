@@ -1,7 +1,7 @@
 """Compares an index with the records, and rebuilds what of it is damaged.
 
-Knows which memories an index should hold as of the change that it has come to. How it keeps them, and how it knows that
-something is damaged, is its own business.
+The feed tells which memories an index should hold as of the change that it has come to. How it keeps them, and how it
+notices damage, is its own business.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ LOOKS = 3
 
 
 def batches_to_restore(follower: Follower, whole: Sequence[str]) -> Iterator[IndexBatch]:
-    """What an index lacks that has only the `whole` ids left."""
+    """Batches of the rows that an index lacks which has only the `whole` ids left."""
     position = follower.index.position
     there = ids_as_of(follower, position.applied)
-    held = set(whole)
-    for ids in _pages([i for i in there if i not in held]):
+    present = set(whole)
+    for ids in _pages([i for i in there if i not in present]):
         rows = follower.rows(ids)
         standings = follower.standings(rows)
-        added = [(row, standings[i]) for i, row in rows.items()]
-        yield IndexBatch(added=added, applied=position.applied, mark=position.mark)
+        entries = [(row, standings[i]) for i, row in rows.items()]
+        yield IndexBatch(added=entries, applied=position.applied, mark=position.mark)
 
 
 def mend(follower: Follower, wait_s: float, *, thorough: bool = False) -> bool:
@@ -42,29 +42,33 @@ def mend(follower: Follower, wait_s: float, *, thorough: bool = False) -> bool:
     if upkeep is None and not _is_to_begin_anew(follower, thorough=thorough):
         # Looked at before anybody is kept from writing: to hold a server against the records takes a while.
         return False
-    with follower.writing(wait_s) as granted:
-        if not granted:
+    with follower.writing(wait_s) as is_writer:
+        if not is_writer:
             return False
         if _is_to_begin_anew(follower, thorough=thorough) if upkeep is None else follower.is_astray():
             follower.index.clear()
             return True
         if upkeep is None:
             return False
-        damaged = bool(upkeep.damage())
-        if damaged:
+        has_damage = bool(upkeep.damage())
+        if has_damage:
             upkeep.heal(lambda whole: batches_to_restore(follower, whole))
-        return (thorough and _correct(follower, upkeep)) or damaged
+        # What is whole and yet says otherwise than the records.
+        differing_ids = list(_unlike(follower, upkeep)) if thorough else []
+        for ids in _pages(differing_ids):
+            follower.index.apply(follower.as_they_are(ids))
+        return bool(differing_ids) or has_damage
 
 
 def empty(follower: Follower, wait_s: float) -> bool:
     """Begin an index in a server anew, that cannot be mended, unless another process just has; False where somebody
     else keeps it.
     """
-    seen = follower.seen_position()
-    with follower.writing(wait_s) as granted:
-        if granted and (seen is None or _position_of(follower.index) in (None, seen)):
+    position = follower.seen_position()
+    with follower.writing(wait_s) as is_writer:
+        if is_writer and (position is None or _position_of(follower.index) in (None, position)):
             follower.index.clear()
-        return granted
+        return is_writer
 
 
 def _position_of(index: Index) -> IndexPosition | None:
@@ -75,47 +79,48 @@ def _position_of(index: Index) -> IndexPosition | None:
 
 
 def find_damage(follower: Follower) -> list[Damage]:
-    """What of the index is damaged, or differs from the records: lacking, surplus, stale."""
+    """Damage of the index, and its differences from the records: lacking, surplus, stale."""
     if follower.is_astray():
         problem = "it followed another history than that of the records"
         return [Damage(kind="index", id="", problem=problem)]
     upkeep = follower.index.upkeep
     if upkeep is None:
         return _halves_differences(follower)
-    found = _found_once(follower, upkeep)
+    damages = _found_once(follower, upkeep)
     for _ in range(1, LOOKS):
-        if not found:
+        if not damages:
             break
         again = set(_found_once(follower, upkeep))
-        found = [damage for damage in found if damage in again]
-    return found
+        damages = [damage for damage in damages if damage in again]
+    return damages
 
 
 def _is_to_begin_anew(follower: Follower, *, thorough: bool) -> bool:
-    """Whether an index in a server is of another history, or looked at closely lacks something."""
+    """True if an index in a server is of another history, or looked at closely lacks something."""
     return follower.is_astray() or (thorough and bool(_halves_differences(follower)))
 
 
 def _halves_differences(follower: Follower) -> list[Damage]:
-    """What an index in a server lacks, has too much of or knows otherwise. Not every one can be asked for all that it
-    holds; how many memories of each tenant, and which have vectors, every one can.
+    """Differences of an index in a server from the records: what it lacks, has too much of or knows otherwise. Not
+    every one can be asked for all that it holds; how many memories of each tenant, and which have vectors, every
+    one can.
     """
-    halves, applied = follower.index.halves, follower.index.position.applied
-    if applied == 0:
+    halves, seq = follower.index.halves, follower.index.position.applied
+    if seq == 0:
         # None is there: whatever lies in its place is none, and goes when one is built.
         return []
-    there = ids_as_of(follower, applied)
+    there = ids_as_of(follower, seq)
     owed = set(follower.index.awaiting_vectors(len(there) + 1))
-    examination, changed = halves.examination, _changed_since(follower, applied)
+    examination, recent_ids = halves.examination, _changed_since(follower, seq)
     problems: list[tuple[str, str]] = []
-    if (held := halves.words.count()) != len(there):
-        problems.append(("", f"it holds {_memories(held)} where the records have {len(there):,}"))
+    if (count := halves.words.count()) != len(there):
+        problems.append(("", f"it holds {_memories(count)} where the records have {len(there):,}"))
     of_tenants = Counter[str]()
     for ids in _pages(there):
         rows = follower.rows(ids)
         of_tenants.update(row.tenant for row in rows.values())
         if examination is not None:
-            differences = examination.differences(word_rows([row for i, row in rows.items() if i not in changed]))
+            differences = examination.differences(word_rows([row for i, row in rows.items() if i not in recent_ids]))
             problems += differences.items()
         due = [i for i in ids if i not in owed]
         lacking = set(due).difference(halves.vectors.fetch(due))
@@ -129,16 +134,16 @@ def _halves_differences(follower: Follower) -> list[Damage]:
     if examination is not None:
         problems += [("", problem) for problem in examination.contradictions()]
     # Somebody may have written meanwhile.
-    if follower.index.position.applied != applied:
+    if follower.index.position.applied != seq:
         return []
     return [Damage(kind="index", id=i, problem=problem) for i, problem in problems]
 
 
 def _tenant_differences(halves: Halves, of_tenants: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     everything = [Filter(tenant=tenant, scopes=tuple(Scope), states=tuple(State)) for tenant in of_tenants]
-    for (tenant, count), held in zip(of_tenants.items(), halves.words.counts(everything), strict=True):
-        if held != count:
-            yield "", f"it holds {_memories(held)} of the tenant {tenant} where the records have {count:,}"
+    for (tenant, count), index_count in zip(of_tenants.items(), halves.words.counts(everything), strict=True):
+        if index_count != count:
+            yield "", f"it holds {_memories(index_count)} of the tenant {tenant} where the records have {count:,}"
 
 
 def _memories(count: int) -> str:
@@ -146,45 +151,35 @@ def _memories(count: int) -> str:
 
 
 def _found_once(follower: Follower, upkeep: IndexUpkeep) -> list[Damage]:
-    found = upkeep.damage()
-    named = {damage.id for damage in found}
-    return found + [
-        Damage(kind="index", id=i, problem=problem)
-        for i, problem in _unlike(follower, upkeep).items()
-        if i not in named
+    damages = upkeep.damage()
+    ids = {damage.id for damage in damages}
+    return damages + [
+        Damage(kind="index", id=i, problem=problem) for i, problem in _unlike(follower, upkeep).items() if i not in ids
     ]
 
 
 def _unlike(follower: Follower, upkeep: IndexUpkeep) -> dict[str, str]:
     """Ids of which the index knows something else than the records, and what."""
-    applied = follower.index.position.applied
-    there = ids_as_of(follower, applied)
-    found: dict[str, str] = {}
+    seq = follower.index.position.applied
+    there = ids_as_of(follower, seq)
+    differences: dict[str, str] = {}
     for ids in _pages(there):
         rows = follower.rows(ids)
         standings = follower.standings(rows)
-        found.update(upkeep.differences([(row, standings[i]) for i, row in rows.items()]))
-    found.update((i, "the index holds it and the records do not") for i in set(upkeep.ids()).difference(there))
-    for i in _changed_since(follower, applied):
-        found.pop(i, None)
-    return found
+        differences.update(upkeep.differences([(row, standings[i]) for i, row in rows.items()]))
+    differences.update((i, "the index holds it and the records do not") for i in set(upkeep.ids()).difference(there))
+    for i in _changed_since(follower, seq):
+        differences.pop(i, None)
+    return differences
 
 
-def _correct(follower: Follower, upkeep: IndexUpkeep) -> bool:
-    """Let the index know what the records say, where it is whole and yet says otherwise; whether it was."""
-    wrong = list(_unlike(follower, upkeep))
-    for ids in _pages(wrong):
-        follower.index.apply(follower.as_they_are(ids))
-    return bool(wrong)
-
-
-def ids_as_of(follower: Follower, applied: int) -> list[str]:
+def ids_as_of(follower: Follower, seq: int) -> list[str]:
     """The ids that there were as of a change, whether the records still have them or not."""
     there: dict[str, None] = {}
     after = 0
-    while after < applied and (changes := follower.store.changes(after, CHANGES_PER_PAGE)):
+    while after < seq and (changes := follower.store.changes(after, CHANGES_PER_PAGE)):
         for change in changes:
-            if change.kind not in follower.kinds or change.seq > applied:
+            if change.kind not in follower.kinds or change.seq > seq:
                 continue
             if change.op is Op.REMOVE:
                 there.pop(change.id, None)
@@ -194,15 +189,15 @@ def ids_as_of(follower: Follower, applied: int) -> list[str]:
     return list(there)
 
 
-def _changed_since(follower: Follower, applied: int) -> set[str]:
-    changed: set[str] = set()
-    after = applied
+def _changed_since(follower: Follower, seq: int) -> set[str]:
+    ids: set[str] = set()
+    after = seq
     while changes := follower.store.changes(after, CHANGES_PER_PAGE):
-        changed.update(change.id for change in changes if change.kind in follower.kinds)
+        ids.update(change.id for change in changes if change.kind in follower.kinds)
         signals = [change.id for change in changes if change.kind == "signal"]
-        changed.update(signal.memory_id for signal in follower.store.unscoped(Signal, signals).values())
+        ids.update(signal.memory_id for signal in follower.store.unscoped(Signal, signals).values())
         after = changes[-1].seq
-    return changed
+    return ids
 
 
 def _pages(ids: Sequence[str]) -> Iterable[list[str]]:

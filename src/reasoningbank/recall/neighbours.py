@@ -17,18 +17,18 @@ from reasoningbank.ports import Filter, Reader, Store
 from reasoningbank.recall.reach import is_allowed
 
 Beside = tuple[Memory | None, Memory | None]
-"""What was said just before and just after."""
+"""The turns just before and just after."""
 
 
 def turns_beside(store: Store, rows: Mapping[str, Memory], where: Filter) -> dict[str, Beside]:
-    """Of those rows that are turns of a conversation, the turns beside them that pass the filter."""
-    spoken = {i: memory for i, memory in rows.items() if _conversation(memory) is not None}
-    if not spoken:
+    """The turns beside each row that is a turn of a conversation, as far as they pass the filter."""
+    turns = {i: memory for i, memory in rows.items() if _conversation(memory) is not None}
+    if not turns:
         return {}
     with store.read(where.tenant) as reader:
         return {
             i: (_same_talk(memory, _before(reader, memory), where), _same_talk(memory, _after(reader, memory), where))
-            for i, memory in spoken.items()
+            for i, memory in turns.items()
         }
 
 
@@ -42,13 +42,13 @@ def places_beside(ids: Sequence[str], beside: Mapping[str, Beside]) -> NDArray[n
             pairs.setdefault(before, [None, None])[1] = i
         if after is not None:
             pairs.setdefault(after, [None, None])[0] = i
-    found = [[place.get(turn or "", -1) for turn in pairs.get(memory_id, (None, None))] for memory_id in ids]
-    return np.array(found, np.int64).reshape(-1, 2)
+    places = [[place.get(turn or "", -1) for turn in pairs.get(memory_id, (None, None))] for memory_id in ids]
+    return np.array(places, np.int64).reshape(-1, 2)
 
 
 def _conversation(memory: Memory) -> tuple[str, str] | None:
-    named = conversation_of(memory.content, memory.source, memory.metadata)
-    return None if named is None else (memory.namespace, named)
+    conversation = conversation_of(memory.content, memory.source, memory.metadata)
+    return None if conversation is None else (memory.namespace, conversation)
 
 
 def _same_talk(memory: Memory, other: Sequence[Memory], where: Filter) -> Memory | None:
@@ -61,6 +61,8 @@ def _before(reader: Reader, memory: Memory) -> list[Memory]:
 
 
 def _after(reader: Reader, memory: Memory) -> list[Memory]:
-    """By id, which tells the order of what was recorded here; ids of imports tell none, so those have no next."""
+    """The next memory by id, which tells the order of what was recorded here; ids of imports tell none, so those
+    have no next.
+    """
     following = reader.select(Memory, {"namespace": memory.namespace}, after=memory.id, limit=1)
     return [other for other in following if other.created_at >= memory.created_at]

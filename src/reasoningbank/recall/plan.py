@@ -1,8 +1,9 @@
-"""Plans a query: what is worth looking for in whatever an agent pastes.
+"""Plans a query: the part worth looking for in whatever an agent pastes.
 
 A question is taken as it is. A whole issue, a stack trace or a file is reduced to what it asks, what went wrong and the
 names that occur in it; the rest would only drown these, for the model reads 256 tokens and every shared word counts.
-Knows what such texts look like. Refuses to know a model, an index or a bank.
+
+Independent of model, index and bank.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ MOST_NAMES = 16
 MOST_CHARS_READ = 200_000
 MOST_CHARS_A_LINE = 400
 MOST_LINES_READ = 4_000
-"""Of more, those at the beginning and those at the end: there stands what is asked, and what went wrong."""
+"""Lines that are read; of more, those at the beginning and those at the end: there stands what is asked, and what
+went wrong.
+"""
 
 _FRAME = pattern(r"""^\s*(?:File\s+"[^"]+",\s+line\s+\d+|at\s+[\w$.<>/]+\s*\(|\d+:\s+0x|#\d+\s|\.{3}\s*\d+\s+more)""")
 FAULT = pattern(
@@ -28,7 +31,7 @@ FAULT = pattern(
     r"not found|no such|undefined|unexpected|timed? ?out|refused|segfault|traceback)\b|\bexit(?:ed)? (?:code|status)\b",
     re.IGNORECASE,
 )
-"""Whether there is one, and not where its word begins, which takes long to find."""
+"""Tells that there is a fault, not where its word begins, which takes long to find."""
 _ASKS = pattern(
     r"\?\s*$|\b(?:how (?:do|to|can)|please|should|must|need(?:s)? to|want(?:s)? to|expected|actual|task|goal|fix|"
     r"implement|add|make sure|instead)\b",
@@ -58,46 +61,46 @@ def plan_query(text: str) -> str:
     if len(text) <= SHORT_WORDS * 4 or len(text.split(None, SHORT_WORDS)) <= SHORT_WORDS:
         return text
     segments = list(_segments(text[:MOST_CHARS_READ]))
-    chosen = _choose(segments)
-    kept = [segments[i][0] for i in sorted(chosen)]
-    names = _names(kept, (segment for segment, _ in segments))
-    return "\n".join((*kept, " ".join(names))) if names else "\n".join(kept)
+    picks = _choose(segments)
+    texts = [segments[i][0] for i in sorted(picks)]
+    names = _names(texts, (segment for segment, _ in segments))
+    return "\n".join((*texts, " ".join(names))) if names else "\n".join(texts)
 
 
 def _segments(text: str) -> Iterable[tuple[str, float]]:
     """Lines, and the sentences of long lines, each with what it is worth; stack frames are left out."""
-    fenced = traced = False
-    said = 0
+    in_fence = in_trace = False
+    openings = 0
     lines = text.splitlines()
     if len(lines) > MOST_LINES_READ:
         lines = lines[: MOST_LINES_READ // 2] + lines[-MOST_LINES_READ // 2 :]
     for line in lines:
         if _FENCE.match(line):
-            fenced = not fenced
+            in_fence = not in_fence
             continue
         if _TRACE.match(line) or not line.strip():
             continue
         if _FRAME.match(line):
-            traced = True
+            in_trace = True
             continue
         # Below a frame stands its source, indented, and below the last one what went wrong.
-        if traced and line[0].isspace():
+        if in_trace and line[0].isspace():
             continue
         for sentence in _SENTENCE.split(line.strip()):
             segment = sentence[:MOST_CHARS_A_LINE]
-            worth = _FAULTY if traced else _worth(segment, fenced=fenced)
+            worth = _FAULTY if in_trace else _worth(segment, in_fence=in_fence)
             # What stands first says what it is about, unless it is code.
-            if worth > _CODED and said < 2:
-                worth += _ASKED - said
-                said += 1
+            if worth > _CODED and openings < 2:
+                worth += _ASKED - openings
+                openings += 1
             yield segment, worth
-        traced = False
+        in_trace = False
 
 
-def _worth(segment: str, *, fenced: bool) -> float:
+def _worth(segment: str, *, in_fence: bool) -> float:
     if FAULT.search(segment):
         return _FAULTY if not _CODE.match(segment) else _PLAIN
-    if fenced or _CODE.search(segment):
+    if in_fence or _CODE.search(segment):
         return _CODED
     if _HEADING.match(segment):
         return _HEADED
@@ -107,27 +110,27 @@ def _worth(segment: str, *, fenced: bool) -> float:
 def _choose(segments: list[tuple[str, float]]) -> list[int]:
     """The worthiest that fit; of two faults the later one, for a trace ends with what matters."""
     order = sorted(range(len(segments)), key=lambda i: (-segments[i][1], -i if segments[i][1] == _FAULTY else i))
-    taken: list[int] = []
-    seen: set[str] = set()
+    picks: list[int] = []
+    texts: set[str] = set()
     words = 0
     for i in order:
         segment, worth = segments[i]
         size = len(segment.split())
-        if segment in seen or (taken and (worth == _CODED or words + size > MOST_WORDS)):
+        if segment in texts or (picks and (worth == _CODED or words + size > MOST_WORDS)):
             continue
-        taken.append(i)
-        seen.add(segment)
+        picks.append(i)
+        texts.add(segment)
         words += size
-    return taken
+    return picks
 
 
-def _names(kept: list[str], everything: Iterable[str]) -> list[str]:
+def _names(texts: list[str], everything: Iterable[str]) -> list[str]:
     """Names outside what was kept, the commonest first: identifiers, paths, flags and codes are matched exactly."""
-    known = set(NAME.findall("\n".join(kept)))
-    counted: Counter[str] = Counter()
+    names = set(NAME.findall("\n".join(texts)))
+    counts: Counter[str] = Counter()
     # Each line once, however often it is repeated, as a log does.
     for segment, times in Counter(everything).items():
         for name in NAME.findall(segment):
-            if name not in known:
-                counted[name] += times
-    return [name for name, _ in counted.most_common(MOST_NAMES)]
+            if name not in names:
+                counts[name] += times
+    return [name for name, _ in counts.most_common(MOST_NAMES)]

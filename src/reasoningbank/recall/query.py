@@ -1,6 +1,6 @@
 """Queries and results of a search: the types, and their validation.
 
-Knows the shape of a question and of an answer, and which questions make no sense. Finds nothing itself.
+Questions that make no sense are rejected here. Finds nothing itself.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ class Query:
     """The least: trusted, working or untrusted."""
     states: tuple[str, ...] = (State.ACTIVE.value,)
     experience: bool = True
-    """Whether past tasks like this one may speak for what they taught."""
+    """True if past tasks like this one may speak for what they taught."""
     catch_up_s: float | None = None
     """How long the index may catch up with the records before it answers; None is as long as it usually may."""
     links: str = NAMED
-    """What is made of the links of hits: one of `core.settings.LINKS`."""
+    """How links of hits are used: one of `core.settings.LINKS`."""
     noted: bool = True
-    """Whether it leaves a line in the log of what was shown, or of what was asked in vain."""
+    """True if it leaves a line in the log of what was shown, or of what was asked in vain."""
     exclude: tuple[str, ...] = ()
     """Ids or sources that must not come back (for evaluation: a task must not find its own memory)."""
 
@@ -95,7 +95,7 @@ class SeeAlso:
     namespace: str
     kind: str
     relation: str
-    """What the hit has to do with it: requires, is required by …"""
+    """Relation of the hit to it: requires, is required by …"""
     weight: float
     text: str
     """The sentence that says why."""
@@ -109,7 +109,7 @@ class PulledIn:
     title: str
     kind: str
     relation: str
-    """What the memory has to do with that hit: is required by …"""
+    """Relation of the memory to that hit: is required by …"""
     weight: float
 
 
@@ -119,7 +119,7 @@ class Recalled(Remembered):
     parts: Parts
     tokens: int
     conflicts: tuple[Clash, ...] = ()
-    """Those that contradict it, whether they were found too or not."""
+    """Memories that contradict it, whether they were found too or not."""
     see_also: tuple[SeeAlso, ...] = ()
     """Where its strongest links lead, of other projects of the team too; the strongest first."""
     pulled_in: PulledIn | None = None
@@ -172,13 +172,13 @@ def make_recalled(
 
 def without_orphans(hits: Sequence[H]) -> list[H]:
     """Without those that were pulled in for the sake of a hit that is not among them."""
-    kept: set[str] = set()
-    left = list(hits)
+    ids: set[str] = set()
+    remaining = list(hits)
     # Not in one pass: those that contradict each other stand together, so a hit may stand behind what it pulled in.
-    while fresh := {hit.id for hit in left if _pulled_by(hit) is None or _pulled_by(hit) in kept}:
-        kept |= fresh
-        left = [hit for hit in left if hit.id not in kept]
-    return [hit for hit in hits if hit.id in kept]
+    while fresh := {hit.id for hit in remaining if _pulled_by(hit) is None or _pulled_by(hit) in ids}:
+        ids |= fresh
+        remaining = [hit for hit in remaining if hit.id not in ids]
+    return [hit for hit in hits if hit.id in ids]
 
 
 def first_hits(hits: Sequence[Recalled], limit: int) -> list[Recalled]:

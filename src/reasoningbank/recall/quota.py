@@ -1,7 +1,7 @@
 """Quota of untrusted memories in an answer: one place in five.
 
-Knows how many, and that whoever floods the bank must neither fill the answer nor push others out of it: the surplus is
-dropped before anything is cut to the limit. Which memory is trusted how far is asked of the records.
+Whoever floods the bank must neither fill the answer nor push others out of it: the surplus is dropped before anything
+is cut to the limit. Which memory is trusted how far is asked of the records.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ class Quota:
         self._free = 0
 
     def trimmed(
-        self, passed: list[int], ids: Sequence[str], kept_levels: Mapping[str, int], reasons: Counter[str]
+        self, rows: list[int], ids: Sequence[str], kept_levels: Mapping[str, int], reasons: Counter[str]
     ) -> list[int]:
         """Candidates without those that are trusted too little and without the surplus of untrusted ones, in order."""
         if not kept_levels:
-            self._free = self._places_left(len(passed))
-            return passed
-        levels = [kept_levels.get(ids[row], Trust.TRUSTED) for row in passed]
-        wanted = [row for row, level in zip(passed, levels, strict=True) if level >= self._least]
-        reasons["trust"] = len(passed) - len(wanted)
-        self._free = left = self._places_left(sum(level > Trust.UNTRUSTED for level in levels))
-        kept = []
-        for row in wanted:
+            self._free = self._places_left(len(rows))
+            return rows
+        levels = [kept_levels.get(ids[row], Trust.TRUSTED) for row in rows]
+        eligible = [row for row, level in zip(rows, levels, strict=True) if level >= self._least]
+        reasons["trust"] = len(rows) - len(eligible)
+        self._free = places = self._places_left(sum(level > Trust.UNTRUSTED for level in levels))
+        selection = []
+        for row in eligible:
             if kept_levels.get(ids[row], Trust.TRUSTED) == Trust.UNTRUSTED:
-                if not left:
+                if not places:
                     continue
-                left -= 1
-            kept.append(row)
-        reasons["trust_quota"] = len(wanted) - len(kept)
-        return kept
+                places -= 1
+            selection.append(row)
+        reasons["trust_quota"] = len(eligible) - len(selection)
+        return selection
 
-    def _places_left(self, others: int) -> int:
+    def _places_left(self, trusted_count: int) -> int:
         if self._limit >= PLACES_PER_UNTRUSTED:
             return self._limit // PLACES_PER_UNTRUSTED
         # One in five of fewer than five is none; but a place that nobody else wants may be had.
-        return int(others < self._limit)
+        return int(trusted_count < self._limit)
 
     def seated(self, memory: Memory, kept_levels: Mapping[str, int], reasons: Counter[str]) -> Trust | None:
-        """What a memory that is about to be shown is trusted; None when there is no place for it."""
+        """Trust level of a memory that is about to be shown; None when there is no place for it."""
         trust = trust_of(memory, kept_levels)
         if trust < self._least:
             reasons["trust"] += 1

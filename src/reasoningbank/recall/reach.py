@@ -37,19 +37,19 @@ class KnownTeams:
 
 
 def is_in_reach(memory: Memory, where: Filter) -> bool:
-    """Whether a memory's scope reaches the namespace that asks."""
+    """True if a memory's scope reaches the namespace that asks."""
     if where.namespace is None or memory.scope is Scope.ORG or memory.namespace == where.namespace:
         return True
     return memory.scope is Scope.TEAM and (where.team is None or where.team.holds(memory.namespace))
 
 
 def is_referred_to(memory: Memory, where: Filter) -> bool:
-    """Whether a link may name a memory here: the other projects of the team are named, though not searched."""
+    """True if a link may name a memory here: the other projects of the team are named, though not searched."""
     return is_in_reach(memory, where) or where.team is None or where.team.holds(memory.namespace)
 
 
 def is_allowed(memory: Memory, where: Filter) -> bool:
-    """Whether a memory passes a filter, to the letter: what every index must let through, and nothing else."""
+    """True if a memory passes a filter, to the letter: what every index must let through, and nothing else."""
     return (
         memory.tenant == where.tenant
         and memory.state in where.states

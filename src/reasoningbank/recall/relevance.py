@@ -1,7 +1,7 @@
 """Relevance: the chance, from 0 to 1, that a memory is wanted, and the floor from which it is shown.
 
-Knows how to fold the ways of finding (meaning, words, form, neighbours) into one fit, the fit into a probability, and
-how well the best of so many memories fits a question that none of them answers. The coefficients are data
+Folds the ways of finding (meaning, words, form, neighbours) into one fit and the fit into a probability; the floor
+rises with how well the best of so many memories fits a question that none of them answers. The coefficients are data
 (`calibration.json`, made by `scripts/calibrate.py`), one set for each embedder, since a cosine of 0.4 means much for
 one model and nothing for another.
 """
@@ -43,7 +43,7 @@ class Fit:
     close: float
     """For a cosine as far as it exceeds `CLOSE`: nearly the same text."""
     neighbour: float
-    """Of the fit of the turn before or after it in a conversation."""
+    """For the fit of the turn before or after it in a conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +73,10 @@ FEWEST_MEASURED = 4
 MOST_MEASURED = 20_000
 """Memories between which the floor rises: beyond what was measured, it would only guess, and to refuse costs more."""
 _EXACT = 0.02
-"""What is left of the doubt about a memory whose title, key or content is the very question."""
+"""Share that is left of the doubt about a memory whose title, key or content is the very question."""
 _NAMED = 0.9
-"""What is taken from the doubt about a memory that holds a question of nothing but rare words; of half of them, a
-quarter of that.
+"""Share that is taken from the doubt about a memory that holds a question of nothing but rare words; of half of
+them, a quarter of that.
 """
 
 
@@ -92,8 +92,8 @@ def passes_floor(relevance: Column, candidates: Candidates, floor: float) -> NDA
     """Above the floor, or asked for by a name: what holds a rare word of the question is shown, however little a model
     can make of that word.
     """
-    passed: NDArray[np.bool_] = (relevance >= floor) | (candidates.named > 0.0) | candidates.exact
-    return passed
+    mask: NDArray[np.bool_] = (relevance >= floor) | (candidates.named > 0.0) | candidates.exact
+    return mask
 
 
 def calibration_from(values: dict[str, Any]) -> Calibration:
@@ -108,9 +108,9 @@ def calibration_for(embedder_name: str) -> Calibration:
 
 
 def cosine_of(candidates: Candidates) -> Floats:
-    """Of the whole text; 0 where a memory has no vector (yet)."""
-    filled: Floats = np.where(np.isnan(candidates.cosine), np.float32(0.0), candidates.cosine)
-    return filled
+    """Cosine of the whole text; 0 where a memory has no vector (yet)."""
+    cosines: Floats = np.where(np.isnan(candidates.cosine), np.float32(0.0), candidates.cosine)
+    return cosines
 
 
 def words_met(candidates: Candidates) -> Floats:
@@ -118,8 +118,8 @@ def words_met(candidates: Candidates) -> Floats:
     ceiling = candidates.keyword_ceiling
     if ceiling <= 0:
         return np.zeros(len(candidates.ids), dtype=np.float32)
-    met: Floats = np.clip(candidates.keyword / np.float32(ceiling), 0.0, 1.0)
-    return met
+    shares: Floats = np.clip(candidates.keyword / np.float32(ceiling), 0.0, 1.0)
+    return shares
 
 
 def fit_of(candidates: Candidates, weights: Fit) -> Column:
@@ -135,8 +135,8 @@ def fit_of(candidates: Candidates, weights: Fit) -> Column:
     if weights.close:
         fit += weights.close * np.maximum(cosine_of(candidates) - CLOSE, 0.0)
     if len(fit) and (candidates.beside >= 0).any():
-        heard = np.where(candidates.beside >= 0, fit[candidates.beside], 0.0).max(axis=1)
-        fit = fit + weights.neighbour * heard
+        neighbours = np.where(candidates.beside >= 0, fit[candidates.beside], 0.0).max(axis=1)
+        fit = fit + weights.neighbour * neighbours
     return fit
 
 
@@ -160,6 +160,6 @@ def _chance(calibration: Calibration, fit: float, memories: int) -> float:
 
 
 def _log_odds(calibration: Calibration, log_fit: Any, memories: int) -> Any:
-    """Of a number or of a column of them."""
+    """Log odds that a fit, or a column of them, is wanted."""
     crowd = math.log(min(max(1, memories), CROWDED))
     return calibration.bias + calibration.scale * log_fit - calibration.crowd * crowd

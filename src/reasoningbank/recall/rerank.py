@@ -1,7 +1,7 @@
 """Reranks the best hits by a language model, off unless it is asked for.
 
-Knows how to ask which of a few memories serve a task best and how to read the answer. What the model leaves out keeps
-its place behind what it named; an answer that cannot be read, or none at all, changes nothing and says so.
+The model is asked which of a few memories serve a task best. What the model leaves out keeps its place behind what it
+named; an answer that cannot be read, or none at all, changes nothing and says so.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ def reorder(query: str, hits: Sequence[Recalled], llm: LLM, scrub: Callable[[str
     if len(looked_at) < 2:
         return Reordered(hits=tuple(hits), by="")
     notes = "\n".join(f"[{n}] {_note(hit)}" for n, hit in enumerate(looked_at, start=1))
-    asked = scrub(f"Task:\n{query[:MOST_CHARS_OF_QUERY]}\n\nNotes:\n{notes}\n\nNumbers, best first:")
+    prompt = scrub(f"Task:\n{query[:MOST_CHARS_OF_QUERY]}\n\nNotes:\n{notes}\n\nNumbers, best first:")
     try:
-        said = llm.complete(
-            [Message(role="system", text=_ASK), Message(role="user", text=asked)], max_tokens=ANSWER_TOKENS
+        reply = llm.complete(
+            [Message(role="system", text=_ASK), Message(role="user", text=prompt)], max_tokens=ANSWER_TOKENS
         )
     except LLMError:
         # What was found is as good as before: a model that is away must not take the answer with it.
         return Reordered(hits=tuple(hits), by="")
-    order = _positions_named(said.text, len(looked_at))
+    order = _positions_named(reply.text, len(looked_at))
     if not order:
         return Reordered(hits=tuple(hits), by="")
-    left = [number for number in range(len(looked_at)) if number not in order]
-    return Reordered(hits=(*(looked_at[n] for n in (*order, *left)), *rest), by=llm.name)
+    remaining = [number for number in range(len(looked_at)) if number not in order]
+    return Reordered(hits=(*(looked_at[n] for n in (*order, *remaining)), *rest), by=llm.name)
 
 
 def _note(hit: Recalled) -> str:

@@ -2,7 +2,7 @@
 
     catch up → plan → embed → candidates (vectors and keywords) → relevance → confidence and floor → rank → fetch → trim
 
-Knows the order of the steps. Nothing here writes a record.
+Nothing here writes a record.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from reasoningbank.core.settings import DEFAULTS, FOLLOWED, OFF, REQUIRED, Searc
 from reasoningbank.core.types import Edge, Exposure
 from reasoningbank.guard.trust import revoked_origins
 from reasoningbank.ports import Candidates, Filter, Index, Probe, Reader
-from reasoningbank.recall.answering import Answering, Asked, Findings
 from reasoningbank.recall.candidates import find_candidates
 from reasoningbank.recall.current import Current, View
 from reasoningbank.recall.experience import NO_SIMILAR_TASKS, Experience
@@ -33,10 +32,10 @@ from reasoningbank.recall.index_follower import Follower, GiveWay
 from reasoningbank.recall.index_progress import Progress
 from reasoningbank.recall.known_empty import Absence, KnownAsOf
 from reasoningbank.recall.lesson_facets import LessonFacets
+from reasoningbank.recall.linked_hits import PullConditions, pull_in
 from reasoningbank.recall.links import Bonds, name_links
 from reasoningbank.recall.mending import mend
 from reasoningbank.recall.plan import plan_query
-from reasoningbank.recall.pulled_in import PullConditions, pull_in
 from reasoningbank.recall.query import (
     Query,
     Recalled,
@@ -46,6 +45,7 @@ from reasoningbank.recall.query import (
     validate,
     without_orphans,
 )
+from reasoningbank.recall.ranking_pipeline import Findings, RankingPipeline, RankingRequest
 from reasoningbank.recall.reach import KnownTeams
 from reasoningbank.recall.side_index import SideFound, SideIndex
 from reasoningbank.recall.solutions import has_solutions, solutions_only, with_way, without_solutions
@@ -70,7 +70,7 @@ class Searcher:
     def __init__(
         self,
         follower: Follower,
-        shown: ShownLog,
+        shown_log: ShownLog,
         clock: Callable[[], float],
         experience: Experience | None = None,
         settings: SearchSettings = DEFAULTS.search,
@@ -84,7 +84,7 @@ class Searcher:
         self._index = follower.index
         self._embedder = follower.embedder
         self._policy = follower.policy
-        self._shown = shown
+        self._shown = shown_log
         self._clock = clock
         self._experience = experience
         self.graph = graph
@@ -117,23 +117,27 @@ class Searcher:
         weights = replace(profile_named(query.profile), project=by_scope.project, team=by_scope.team, org=by_scope.org)
         now = self._clock()
         with ExitStack() as stack:
-            begun = self._begin(stack, query, where)
+            early_search = self._begin(stack, query, where)
             view = self._current.view(query.catch_up_s)
-            seen, where = view.seen, self._teams.narrow(where, query.asked_from, view.seen)
-            if begun is None:
+            as_of, where = view.seen, self._teams.narrow(where, query.asked_from, view.seen)
+            if early_search is None:
                 probe = self.probe(query.text, where, _depth_of(query))
             else:
-                probe = replace(begun.probe, where=where, begun=begun.probe.begun if seen == begun.as_of else None)
-            hits, passed, reasons = self._find(query, probe, view, weights, now)
+                probe = replace(
+                    early_search.probe,
+                    where=where,
+                    begun=early_search.probe.begun if as_of == early_search.as_of else None,
+                )
+            hits, total, reasons = self._find(query, probe, view, weights, now)
         if noted:
             hits = self.show(query, hits, tenant, choice)
-            self._shown.note_gap(query, where, now, vain=seen is not None and not passed)
+            self._shown.note_gap(query, where, now, vain=as_of is not None and not total)
         return SearchResult(
             memories=tuple(hits),
-            total_found=passed,
+            total_found=total,
             filtered_out={reason: number for reason, number in reasons.items() if number},
             tokens_used=sum(hit.tokens for hit in hits),
-            abstained=not passed,
+            abstained=not total,
             embedder=str(self._index.identity),
             profile=weights.name,
             not_yet_indexed=view.owed,
@@ -144,75 +148,81 @@ class Searcher:
         """Let an engine on another machine begin to look while the feed is asked for news: as a rule there is none, and
         what was begun is what is wanted. None where that cannot be.
         """
-        joined, position = self._index.halves.joined, self.follower.seen_position()
-        if joined is None or position is None:
+        engine, position = self._index.halves.joined, self.follower.seen_position()
+        if engine is None or position is None:
             return None
         is_plain = bool(query.tags) or self._no_solution.is_known(where.tenant, position.applied)
         if is_plain is None:
             return None
         where = self._teams.narrow(where, query.asked_from, position.applied)
         probe = self.probe(query.text, where, _depth_of(query))
-        begun = stack.enter_context(joined.begin(probe if is_plain else without_solutions(probe)))
-        return BegunSearch(begun, position.applied)
+        pending = stack.enter_context(engine.begin(probe if is_plain else without_solutions(probe)))
+        return BegunSearch(pending, position.applied)
 
     def _find(self, query: Query, probe: Probe, view: View, weights: Weights, now: float) -> Findings:
-        index, seen, where, tenant = view.index, view.seen, probe.where, probe.where.tenant
+        index, as_of, where, tenant = view.index, view.seen, probe.where, probe.where.tenant
         # Before the records are read: past tasks have an index of their own, which may have to catch up.
         similar = NO_SIMILAR_TASKS
         if self._experience is not None and query.experience:
-            head = None if seen is None else index.position
+            head = None if as_of is None else index.position
             similar = self._experience.similar_tasks(query, probe, now, head)
         with self._store.read(tenant) as reader:
-            asked = Asked(self._with_floor(query), probe, similar, weights, now)
-            answering = Answering(reader, index, self.follower, self._policy, owing=seen is None)
+            # The floor of the settings, if they have one and the query has none of its own.
+            own = query if query.floor is not None or self._floor is None else replace(query, floor=self._floor)
+            request = RankingRequest(own, probe, similar, weights, now)
+            pipeline = RankingPipeline(reader, index, self.follower, self._policy, owing=as_of is None)
             apart = not query.tags and not self._no_solution.holds(
-                tenant, seen, lambda: has_solutions(index, tenant, self.follower)
+                tenant, as_of, lambda: has_solutions(index, tenant, self.follower)
             )
             if apart:
-                asked = asked._replace(probe=without_solutions(probe))
-                way = replace(asked.query, limit=1)
-                solved = Asked(way, solutions_only(probe), similar._replace(vouched=similar.solutions), weights, now)
-                found, ways = answering.answers([asked, solved])
-                joined = with_way(found.hits, ways.hits, query)
-                found = Findings(joined, found.passed + bool(ways.passed), found.reasons)
+                request = request._replace(probe=without_solutions(probe))
+                way = replace(request.query, limit=1)
+                solution_request = RankingRequest(
+                    way, solutions_only(probe), similar._replace(vouched=similar.solutions), weights, now
+                )
+                findings, ways = pipeline.rank([request, solution_request])
+                with_solution = with_way(findings.hits, ways.hits, query)
+                findings = Findings(with_solution, findings.passed + bool(ways.passed), findings.reasons)
             else:
-                (found,) = answering.answers([asked])
-            hits, passed, reasons = found
+                (findings,) = pipeline.rank([request])
+            hits, total, reasons = findings
             if (
                 hits
                 and query.links != OFF
-                and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0)
+                and not self._no_edge.holds(tenant, as_of, lambda: reader.count(Edge, {}) > 0)
             ):
-                hits = self._add_links(reader, hits, asked._replace(query=query), where, answering, seen)
-                passed = max(passed, min(len(hits), query.limit))
-        return Findings(hits, passed, reasons)
+                hits = self._add_links(reader, hits, request._replace(query=query), where, pipeline, as_of)
+                total = max(total, min(len(hits), query.limit))
+        return Findings(hits, total, reasons)
 
     def _add_links(
         self,
         reader: Reader,
         hits: Sequence[Recalled],
-        asked: Asked,
+        request: RankingRequest,
         where: Filter,
-        answering: Answering,
-        seen: int | None,
+        pipeline: RankingPipeline,
+        as_of: int | None,
     ) -> Sequence[Recalled]:
         """The hits, what they pull in, and the names of what else they are linked with."""
-        revoked = partial(self._revoked.get, where.tenant, seen, lambda: revoked_origins(reader))
-        bonds = Bonds(reader, revoked)
+        find_revoked = partial(self._revoked.get, where.tenant, as_of, lambda: revoked_origins(reader))
+        bonds = Bonds(reader, find_revoked)
         bonds.look_up(hits)
 
         def cosines(ids: Sequence[str]) -> Sequence[float]:
-            if not ids or asked.probe.vector is None:
+            if not ids or request.probe.vector is None:
                 return [0.0] * len(ids)
-            found: list[float] = np.vecdot(self.vectors_of(ids), asked.probe.vector).tolist()
-            return found
+            values: list[float] = np.vecdot(self.vectors_of(ids), request.probe.vector).tolist()
+            return values
 
-        if asked.query.links in (REQUIRED, FOLLOWED):
-            company = answering.company(where)
+        if request.query.links in (REQUIRED, FOLLOWED):
+            company = pipeline.company(where)
             hits = pull_in(
                 hits,
                 bonds,
-                PullConditions(reader, asked.query, where, self._policy, company, asked.weights, asked.now, cosines),
+                PullConditions(
+                    reader, request.query, where, self._policy, company, request.weights, request.now, cosines
+                ),
             )
         return name_links(hits, bonds, where)
 
@@ -231,9 +241,9 @@ class Searcher:
         if not self.follower.catch_up(budget_s=budget_s, wait_s=wait_s, progress=progress, give_way=give_way):
             return False
 
-        def go_on(done: int, total: int) -> None:
+        def go_on(count: int, total: int) -> None:
             assert progress is not None
-            progress(owed + done, owed + total)
+            progress(owed + count, owed + total)
 
         return all(
             index.catch_up(
@@ -250,13 +260,13 @@ class Searcher:
         return self._embedder().embed(texts)
 
     def candidates(self, query: Query, *, tenant: str, namespace: str, depth: int) -> Candidates:
-        """What each side finds on its own, before anything is fused, judged or left out."""
+        """Candidates of each side on its own, before anything is fused, judged or left out."""
         query = validate(query)
         where = filter_for(query, tenant, namespace)
         return self.look(self.probe(query.text, where, depth), asked_from=query.asked_from).candidates
 
     def look(self, probe: Probe, *, asked_from: str | None = None) -> SideFound:
-        """What the index of memories has for a probe, and what it owes."""
+        """Candidates of the index of memories for a probe, and how many changes it owes."""
         view = self._current.view()
         where = self._teams.narrow(probe.where, asked_from, view.seen)
         return SideFound(find_candidates(view.index, replace(probe, where=where), self.follower), view.owed)
@@ -268,10 +278,10 @@ class Searcher:
     def vectors_of(self, ids: Sequence[str]) -> Floats:
         """The vectors that the index keeps of memories, a row for each id; zeros where it has none."""
         vectors = np.zeros((len(ids), self._index.identity.dimension), np.float32)
-        kept = self._index.halves.vectors.fetch(ids)
+        by_id = self._index.halves.vectors.fetch(ids)
         for row, memory_id in enumerate(ids):
-            if memory_id in kept:
-                vectors[row] = kept[memory_id]
+            if memory_id in by_id:
+                vectors[row] = by_id[memory_id]
         return vectors
 
     def mend(self) -> bool:
@@ -289,9 +299,9 @@ class Searcher:
         return True
 
     def mend_all(self, tenant: str) -> bool:
-        """Build again whatever of the indexes differs from the records; whether something did."""
-        mended = mend(self.follower, MEND_WAIT_S, thorough=True)
-        return sum(index.mend(tenant) for index in self._beside) > 0 or mended
+        """Build again whatever of the indexes differs from the records; True if something did."""
+        is_mended = mend(self.follower, MEND_WAIT_S, thorough=True)
+        return sum(index.mend(tenant) for index in self._beside) > 0 or is_mended
 
     def close(self) -> None:
         self._index.close()
@@ -300,24 +310,18 @@ class Searcher:
 
     # ------------------------------------------------------------ candidates
 
-    def _with_floor(self, query: Query) -> Query:
-        """With the floor of the settings, if they have one and the query has none of its own."""
-        if query.floor is not None or self._floor is None:
-            return query
-        return replace(query, floor=self._floor)
-
     def probe(self, text: str, where: Filter, depth: int) -> Probe:
-        """What to look for: the part of a text that asks, and its vector."""
-        asked = plan_query(text)
-        return Probe(vector=self._embedder().embed([asked])[0], text=asked, where=where, depth=depth)
+        """Query for the index: the part of a text that asks, and its vector."""
+        query_text = plan_query(text)
+        return Probe(vector=self._embedder().embed([query_text])[0], text=query_text, where=where, depth=depth)
 
     def show(self, query: Query, hits: Sequence[Recalled], tenant: str, choice: Choice = tuple) -> tuple[Recalled, ...]:
-        """Of the hits, those that the caller chooses to show, without what is held out; noted as shown or withheld.
+        """The hits that the caller chooses to show, without what is held out; noted as shown or withheld.
 
         `search` does so by itself, unless it is told not to.
         """
-        chosen, withheld = divide(first_hits(choice(hits), query.limit), query.session, self._holdout)
-        shown = without_orphans(chosen)
+        selection, withheld = divide(first_hits(choice(hits), query.limit), query.session, self._holdout)
+        answer = without_orphans(selection)
         now = self._clock()
         digest = blake2b(query.text.encode("utf-8", "replace"), digest_size=8).hexdigest()
         held_out = 0.0 if query.session is None else self._holdout
@@ -334,11 +338,11 @@ class Searcher:
                     holdout=held_out,
                     advice_id=hit.memory.advice_id,
                 )
-                for hits_are_withheld, group in ((False, shown), (True, withheld))
+                for hits_are_withheld, group in ((False, answer), (True, withheld))
                 for rank_, hit in enumerate(group, start=1)
             ]
         )
-        return tuple(shown)
+        return tuple(answer)
 
 
 def _depth_of(query: Query) -> int:

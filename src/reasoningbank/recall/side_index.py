@@ -64,20 +64,21 @@ class SideIndex:
         self._anew = False
 
     def has_any(self, tenant: str) -> bool:
-        """Whether a tenant has records that it would be of."""
+        """True if a tenant has records that this index is of."""
         with self.store.read(tenant) as reader:
             return self._has_any(reader)
 
     def find(self, probe: Probe, budget_s: float | None = None, head: IndexPosition | None = None) -> SideFound | None:
-        """What it has for a probe; None where it is not built yet on a bank that may only be read, was removed by a
-        reindex, is damaged or of an older build. The next search opens it again, anew in the latter two cases.
+        """Candidates for a probe; None where the index is not built yet on a bank that may only be read, was removed
+        by a reindex, is damaged or of an older build. The next search opens it again, anew in the latter two
+        cases.
 
-        `head` is that of the feed, where it was seen just now.
+        `head` is the position of the feed, where it was seen just now.
         """
         try:
-            opened = self._open()
-            view = opened.current.view(budget_s, head)
-            return SideFound(find_candidates(view.index, probe, opened.follower), view.owed)
+            handle = self._open()
+            view = handle.current.view(budget_s, head)
+            return SideFound(find_candidates(view.index, probe, handle.follower), view.owed)
         except (BankUnavailable, BankDamaged, EmbedderMismatch) as error:
             self._let_go(error)
             return None
@@ -105,7 +106,7 @@ class SideIndex:
         return mend(self._open().follower, MEND_WAIT_S, thorough=True)
 
     def _is_idle(self, tenant: str) -> bool:
-        """Whether there is nothing to look after: one that was built may hold what the records no longer do."""
+        """True if there is nothing to look after: an index that was built may hold what the records no longer do."""
         return self._opened is None and not self._is_built() and not self.has_any(tenant)
 
     def close(self) -> None:
@@ -126,11 +127,11 @@ class SideIndex:
     def _let_go(self, error: Exception) -> None:
         """Open the index again the next time. One that was there is mended, or built anew where it cannot be."""
         with self._lock:
-            opened, self._opened = self._opened, None
+            handle, self._opened = self._opened, None
         if isinstance(error, BankUnavailable):
             return
         try:
-            self._anew = opened is None or not mend(opened.follower, MEND_WAIT_S)
+            self._anew = handle is None or not mend(handle.follower, MEND_WAIT_S)
         except (StoreError, OSError):
             self._anew = True
 

@@ -1,7 +1,6 @@
 """Explains in one sentence why nothing was shown.
 
-Knows the reasons that a search counts. Names options as the library does; a door may say more, such as where the
-memories are instead.
+Names options as the library does; a door may say more, such as where the memories are instead.
 """
 
 from __future__ import annotations
@@ -27,38 +26,38 @@ REASONS: dict[str, str] = {
     "trust_quota": "untrusted, beyond one in five",
     "max_tokens": "beyond max_tokens",
 }
-"""What the reasons for which a memory is left out mean."""
+"""Reasons for which a memory is left out, in words."""
 
 
-def left_out(found: SearchResult, words: Mapping[str, str] = REASONS) -> list[str]:
+def left_out(result: SearchResult, words: Mapping[str, str] = REASONS) -> list[str]:
     """How many memories were left out, by the reason, in words."""
-    return [f"{number:,} {words.get(reason, reason)}" for reason, number in found.filtered_out.items() if number]
+    return [f"{number:,} {words.get(reason, reason)}" for reason, number in result.filtered_out.items() if number]
 
 
-def silence(found: SearchResult, namespace: str, max_tokens: int | None = None) -> str:
+def silence(result: SearchResult, namespace: str, max_tokens: int | None = None) -> str:
     """Why nothing is shown; "" when something is. `namespace` is where was searched, "*" everywhere."""
-    if found.memories:
+    if result.memories:
         return ""
     where = "any namespace" if namespace == "*" else f"namespace {namespace}"
-    if not found.abstained:
+    if not result.abstained:
         budget = f"max_tokens {max_tokens:,}" if max_tokens is not None else "the budget"
-        kept = counted(found.total_found, "memory fits", "memories fit")
+        fits = counted(result.total_found, "memory fits", "memories fit")
         return (
-            f"{kept}, but not within {budget}, or helps against a failure that was not asked about (floor 0 shows it), "
+            f"{fits}, but not within {budget}, or helps against a failure that was not asked about (floor 0 shows it), "
             "or was kept back to learn what it is worth."
         )
-    if found.index_away:
+    if result.index_away:
         return f"Nothing found in {where} by words among the newest; the index is away, so ask again later."
-    if found.not_yet_indexed:
-        return f"Nothing found yet in {where}: {counted(found.not_yet_indexed, 'change')} not indexed."
-    return _left_out_entirely(found, where) if found.filtered_out else f"There is nothing to be found in {where} yet."
+    if result.not_yet_indexed:
+        return f"Nothing found yet in {where}: {counted(result.not_yet_indexed, 'change')} not indexed."
+    return _left_out_entirely(result, where) if result.filtered_out else f"There is nothing to be found in {where} yet."
 
 
-def _left_out_entirely(found: SearchResult, where: str) -> str:
-    if doubted := found.filtered_out.get("min_confidence"):
-        fits = counted(doubted, "memory fits and is", "memories fit and are")
+def _left_out_entirely(result: SearchResult, where: str) -> str:
+    if count := result.filtered_out.get("min_confidence"):
+        fits = counted(count, "memory fits and is", "memories fit and are")
         return f"Nothing in {where} is believed: {fits} doubted; min_confidence 0 shows what."
-    reasons = ", ".join(left_out(found))
-    if found.filtered_out.get("floor"):
+    reasons = ", ".join(left_out(result))
+    if result.filtered_out.get("floor"):
         return f"Nothing in {where} fits well enough ({reasons}); floor 0 shows the nearest anyway."
     return f"Nothing in {where} may be shown: {reasons}."

@@ -1,7 +1,7 @@
 """Looks for the way in which a like task was solved apart from everything else, and gives it one place in an answer.
 
 There is a solution for every solved task, and many tasks are a little alike: in one list, solutions would crowd out
-what is known. Knows where each kind is looked for and where the way stands among the hits.
+what is known. So the way is looked for apart and joins the hits by its score.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FEW = 16
 
 
 def has_solutions(index: Index, tenant: str, follower: Follower) -> bool:
-    """Whether a tenant has any, wherever they lie."""
+    """True if a tenant has any solution, wherever it lies."""
     where = Filter(tenant=tenant, tags=(SOLVED,))
     return find_candidates(index, Probe(vector=None, text="", where=where, depth=0), follower).considered > 0
 
@@ -35,7 +35,7 @@ def solutions_only(probe: Probe) -> Probe:
 
 def with_way(hits: Sequence[Recalled], ways: Sequence[Recalled], query: Query) -> list[Recalled]:
     """The hits with the nearest way among them, in the order of their scores and within the limit."""
-    spent = sum(hit.tokens for hit in hits)
-    fits = [way for way in ways[:1] if query.max_tokens is None or spent + way.tokens <= query.max_tokens]
-    kept = [*hits[: query.limit - len(fits)], *fits]
-    return sorted(kept, key=lambda hit: -hit.parts.score) if fits else list(hits)
+    tokens = sum(hit.tokens for hit in hits)
+    fits = [way for way in ways[:1] if query.max_tokens is None or tokens + way.tokens <= query.max_tokens]
+    selection = [*hits[: query.limit - len(fits)], *fits]
+    return sorted(selection, key=lambda hit: -hit.parts.score) if fits else list(hits)

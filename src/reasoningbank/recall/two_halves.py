@@ -1,9 +1,9 @@
 """An index made of any two halves: follows the feed for vectors and words that know nothing of it.
 
-Knows that words come first and vectors follow, that each half remembers how far it has come, and that everything may
-be given again. What is owed is read off the feed: a memory that changed after the vectors' position awaits its vector.
-So nothing is kept here, and whoever dies half-way leaves nothing in doubt. Only the positions are remembered for a
-moment, as a search asks a dozen times: whoever may write asks anew, and from then on knows what it wrote.
+Words come first and vectors follow, each half remembers how far it has come, and everything may be given again. What is
+owed is read off the feed: a memory that changed after the vectors' position awaits its vector. So nothing is kept here,
+and whoever dies half-way leaves nothing in doubt. Only the positions are remembered for a moment, as a search asks a
+dozen times: whoever may write asks anew, and from then on knows what it wrote.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class TwoHalves:
         self._store = store
         self._kind = kind
         self._seen: tuple[_Positions, float] | None = None
-        """What was read last, by whom ever, and when."""
+        """The positions that were read last, by whomever, and when."""
         self._mine = threading.local()
-        """Of the thread that may write: `held` are the positions, which nobody else changes."""
+        """State of the thread that may write: `held` are the positions, which nobody else changes."""
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -66,18 +66,18 @@ class TwoHalves:
         return IndexPosition(applied=words.applied, mark=words.mark, stamp=(words.applied, vectors.applied))
 
     def _positions(self) -> _Positions:
-        held: _Positions | None = getattr(self._mine, "held", None)
-        if held is not None:
-            return held
-        seen, now = self._seen, time.monotonic()
-        if seen is not None and now < seen[1] + POSITIONS_KEPT_S and not self._is_writing():
-            return seen[0]
+        positions: _Positions | None = getattr(self._mine, "held", None)
+        if positions is not None:
+            return positions
+        latest, now = self._seen, time.monotonic()
+        if latest is not None and now < latest[1] + POSITIONS_KEPT_S and not self._is_writing():
+            return latest[0]
         read = _Positions(self._halves.words.position, self._halves.vectors.position)
         self._note(read)
         return read
 
     def _is_writing(self) -> bool:
-        """Whether this thread has the right to write."""
+        """True if this thread has the right to write."""
         return getattr(self._mine, "is_writing", False)
 
     def _note(self, positions: _Positions) -> None:
@@ -96,17 +96,17 @@ class TwoHalves:
 
     @contextmanager
     def writing(self, *, wait_s: float) -> Iterator[bool]:
-        with self._halves.writing(wait_s) as granted:
-            self._mine.is_writing = granted
+        with self._halves.writing(wait_s) as is_writer:
+            self._mine.is_writing = is_writer
             try:
-                yield granted
+                yield is_writer
             finally:
                 self._mine.is_writing, self._mine.held = False, None
 
     def apply(self, batch: IndexBatch) -> None:
         vectors, words = self._halves.vectors, self._halves.words
         memories = [memory for memory, _ in (*batch.added, *batch.revised)]
-        reached = IndexPosition(applied=batch.applied, mark=batch.mark)
+        position = IndexPosition(applied=batch.applied, mark=batch.mark)
         owes = bool(memories) or bool(self.awaiting_vectors(1))
         # A revised memory is found by its words alone until it has the vector of what it says now.
         if stale := [*batch.erased, *(memory.id for memory, _ in batch.revised)]:
@@ -116,47 +116,47 @@ class TwoHalves:
         if memories:
             words.upsert(word_rows(memories))
         if self._halves.joined is not None:
-            given = {memory.id: standing for memory, standing in (*batch.added, *batch.revised)}
-            self._halves.joined.keep_standings({**batch.standings, **given})
+            standings = {memory.id: standing for memory, standing in (*batch.added, *batch.revised)}
+            self._halves.joined.keep_standings({**batch.standings, **standings})
         before = self._positions()
         if batch.applied > before.words.applied:
-            words.advance(reached)
+            words.advance(position)
             if not owes:
-                vectors.advance(reached)
-            self._note(_Positions(reached, before.vectors if owes else reached))
+                vectors.advance(position)
+            self._note(_Positions(position, before.vectors if owes else position))
 
     def awaiting_vectors(self, limit: int) -> list[str]:
         return self._awaiting(limit)[0]
 
     def embed(self, ids: Sequence[str], vectors: Floats) -> None:
-        awaiting, reached = self._awaiting(len(ids))
+        awaiting, position = self._awaiting(len(ids))
         if awaiting != list(ids):
             # Brought forward by somebody else meanwhile: asking again is cheaper than guessing.
             return
         memories = self._kind.rows_of(self._store, ids)
         # A vector of zeros has no direction: it is said of a text without words, and of what is gone.
-        given = [
+        entries = [
             (memories[i], vector) for i, vector in zip(ids, vectors, strict=True) if i in memories and vector.any()
         ]
-        if given:
-            self._halves.vectors.upsert(given)
-        self._halves.vectors.advance(reached)
-        self._note(_Positions(self._positions().words, reached))
+        if entries:
+            self._halves.vectors.upsert(entries)
+        self._halves.vectors.advance(position)
+        self._note(_Positions(self._positions().words, position))
 
     def _awaiting(self, limit: int | None) -> tuple[list[str], IndexPosition]:
         """Ids of memories that changed since the vectors' position, and how far in the feed that is."""
         positions = self._positions()
-        reached, upto = positions.vectors, positions.words.applied
+        position, upto = positions.vectors, positions.words.applied
         ids: dict[str, None] = {}
-        while reached.applied < upto and (changes := self._store.changes(reached.applied, CHANGES_PER_PAGE)):
+        while position.applied < upto and (changes := self._store.changes(position.applied, CHANGES_PER_PAGE)):
             for change in changes:
                 is_owed = change.kind in self._kind.kinds and change.op is not Op.REMOVE
                 if change.seq > upto or (is_owed and len(ids) == limit and change.id not in ids):
-                    return list(ids), reached
+                    return list(ids), position
                 if is_owed:
                     ids[change.id] = None
-                reached = IndexPosition(applied=change.seq, mark=mark_of(change))
-        return list(ids), reached
+                position = IndexPosition(applied=change.seq, mark=mark_of(change))
+        return list(ids), position
 
     def clear(self) -> None:
         self._halves.vectors.clear()

@@ -58,7 +58,7 @@ class IndexOrWords:
 
     def _tell(self) -> None:
         """Once for as long as it is away."""
-        from reasoningbank.recall.words_at_hand import MOST_LOOKED_AT
+        from reasoningbank.recall.fallback_index import MOST_LOOKED_AT
 
         if not self._is_told:
             self._is_told = True

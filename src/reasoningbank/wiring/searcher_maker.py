@@ -87,15 +87,15 @@ class SearcherMaker:
 
     def make_without_index(self, identity: EmbedderIdentity) -> Searcher:
         """A searcher for one search, by the words of the newest records: for as long as the index is away."""
+        from reasoningbank.recall.fallback_index import scan_records
         from reasoningbank.recall.index_follower import Follower
         from reasoningbank.recall.search import Searcher
         from reasoningbank.recall.two_halves import TwoHalves
-        from reasoningbank.recall.words_at_hand import words_at_hand
 
         def embedder() -> Embedder:
             return self.embedder_of(identity)
 
-        index = TwoHalves(words_at_hand(self._store, embedder, identity), self._store, Follower)
+        index = TwoHalves(scan_records(self._store, embedder, identity), self._store, Follower)
         follower = Follower(self._store, index, embedder, self.policy)
         return Searcher(follower, self._shown_log(), self._clock, settings=self._settings, index_away=True)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reasoningbank.index.rows import STANDING, Standings
 from reasoningbank.lexical.forms import PACKED, likeness
 from reasoningbank.lexical.hashing import ABSENT
-from reasoningbank.lexical.held_words import HeldWords
+from reasoningbank.lexical.postings import Postings
 from reasoningbank.ports import Filter
 from reasoningbank_postgres.pgvector.build import PgvectorBuild
 from reasoningbank_postgres.pgvector.filters import condition_of
@@ -93,10 +93,10 @@ class CandidateRows(dict[int, CandidateRow]):
     def cosines(self, nums: Sequence[int]) -> NDArray[np.float32]:
         return np.array([math.nan if (far := self[num].far) is None else -far for num in nums], np.float32)
 
-    def words(self, nums: Sequence[int]) -> HeldWords:
+    def words(self, nums: Sequence[int]) -> Postings:
         counts = np.array([len(self[num].terms) // TERM_ENTRY_BYTES for num in nums], np.int64)
         entries = unpack_terms(b"".join([self[num].terms for num in nums]))
-        return HeldWords(entries, counts, np.array([self[num].length for num in nums], np.uint32))
+        return Postings(entries, counts, np.array([self[num].length for num in nums], np.uint32))
 
     def likeness(self, nums: Sequence[int], text: str) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         return likeness(text, np.frombuffer(b"".join([self[num].form for num in nums]), PACKED))

@@ -18,7 +18,7 @@ from reasoningbank.core.errors import BankDamaged
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.types import Scope, Standing, State
 from reasoningbank.index.rows import packed_standings
-from reasoningbank.lexical.asked_words import AskedWords, QuestionTerms
+from reasoningbank.lexical.query_terms import QueryTerms, WeightedTerms
 from reasoningbank.ports import FILTER_PARTS, Candidates, Filter, IndexPosition, Probe
 from reasoningbank_postgres.pgvector.build import PgvectorBuild
 from reasoningbank_postgres.pgvector.candidate_rows import CandidateRows
@@ -102,10 +102,10 @@ class PgvectorJoined:
             filtered_out=filtered_out,
         )
 
-    def _look_up_words(self, probe: Probe, look: NearLook) -> tuple[WordHolders, AskedWords, Census]:
+    def _look_up_words(self, probe: Probe, look: NearLook) -> tuple[WordHolders, WeightedTerms, Census]:
         build, tenant, way = self._build, probe.where.tenant, look.way
-        question = QuestionTerms.of(probe.text if probe.depth > 0 else "")
-        terms = list(dict.fromkeys((*question.needed, *question.whole)))
+        question = QueryTerms.of(probe.text if probe.depth > 0 else "")
+        terms = list(dict.fromkeys((*question.needed, *question.exact)))
         queries: dict[str, Query] = {"stamp": build.stamp_query}
         if terms:
             queries["postings"] = postings_query(tenant, terms, build.tables)
@@ -117,7 +117,7 @@ class PgvectorJoined:
         weighted_terms = question.weigh(census.memories, census.mean_length, postings.holding)
         passing_nums = np.array(answers["allowed"][0][0] or (), np.int64) if "allowed" in answers else None
         by_words, by_name, by_text = (
-            postings.scored(worths, census.mean_length, passing_nums) for worths in weighted_terms.questions
+            postings.scored(worths, census.mean_length, passing_nums) for worths in weighted_terms.queries
         )
         share = None if passing_nums is not None else way.passing / max(1, census.memories)
         return WordHolders(by_words, by_name, by_text, share), weighted_terms, census

@@ -23,7 +23,7 @@ _ROW, _LENGTH, _WEIGHT = np.uint64(24), np.uint64(8), np.uint64(255)
 _HEADER = struct.Struct(">HH")
 
 
-class Postings:
+class PostingList:
     """Which rows have a term, how much it weighs there and how long they are."""
 
     def __init__(self, entries: NDArray[np.uint64]) -> None:
@@ -32,8 +32,8 @@ class Postings:
         self.weights = (entries & _WEIGHT).astype(np.float32)
 
 
-def unpack_postings(pieces: Sequence[bytes]) -> Postings:
-    return Postings(np.frombuffer(b"".join(pieces), "<u8"))
+def unpack_postings(pieces: Sequence[bytes]) -> PostingList:
+    return PostingList(np.frombuffer(b"".join(pieces), "<u8"))
 
 
 def without_rows(entries: bytes, nums: NDArray[np.uint64]) -> bytes:

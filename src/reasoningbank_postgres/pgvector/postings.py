@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.lexical.bm25 import length_terms
-from reasoningbank_postgres.pgvector.packing import Postings, number_list, unpack_postings
+from reasoningbank_postgres.pgvector.packing import PostingList, number_list, unpack_postings
 from reasoningbank_postgres.pgvector.server import Query, Rows
 from reasoningbank_postgres.pgvector.tables import BuildTables
 
@@ -71,7 +71,7 @@ class FoundTerms:
         for term, _, entries in rows:
             if entries is not None:
                 pieces.setdefault(int(term), []).append(entries)
-        self._postings: dict[int, Postings] = {term: unpack_postings(chunks) for term, chunks in pieces.items()}
+        self._postings: dict[int, PostingList] = {term: unpack_postings(chunks) for term, chunks in pieces.items()}
 
     def scored(self, worths: Mapping[int, float], mean_length: float, passing_nums: Nums | None) -> ScoredRows:
         """The rows that have any of the terms."""

@@ -12,7 +12,7 @@ from reasoningbank.core.drafts import clean_tags, required_text
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import EdgeKind, NodeLabel
 from reasoningbank.graph.node_fields import FIELDS, read_fields, window_of
-from reasoningbank.guard.instructing import instructs
+from reasoningbank.guard.instruction_detection import instructs
 from reasoningbank.learn.answer_json import json_in
 from reasoningbank.learn.graph.drawing import DrawnEdge, DrawnNode
 from reasoningbank.learn.graph.turns import AGENT, USER, Done, Happened, Said, Turn

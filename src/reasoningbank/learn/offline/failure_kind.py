@@ -12,9 +12,9 @@ from functools import lru_cache
 
 from reasoningbank.core.learning import EpisodeStep
 from reasoningbank.core.patterns import pattern
-from reasoningbank.guard.instructing import instructs
+from reasoningbank.guard.homoglyphs import is_disguised
+from reasoningbank.guard.instruction_detection import instructs
 from reasoningbank.guard.quotes import CLOSING, LEFT_OUT, OPENING, quote
-from reasoningbank.guard.unmasked import is_disguised
 from reasoningbank.learn.offline.error_line import ends_of, error_line, without_colours
 from reasoningbank.learn.offline.words import all_words, clip_line, digest
 

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 
 from reasoningbank.core.patterns import pattern
-from reasoningbank.guard.unmasked import plain_letters
+from reasoningbank.guard.homoglyphs import plain_letters
 
 _READER = r"(?:agents?|assistants?|ais?|llms?|models?|bots?|chatbots?|copilots?|claude|gpt|codex|gemini)"
 _PERSON = r"(?:you|we|one|users?|everyone|everybody|developers?|readers?)"
@@ -69,7 +69,7 @@ MOST_CHARS = 4_000
 
 @lru_cache(maxsize=512)
 def instructs(text: str) -> bool:
-    """Whether the text tells its reader to do something, as far as words can show."""
+    """True if the text tells its reader to do something, as far as words can show."""
     return any(_TELL.search(form) for form in _forms(text[:MOST_CHARS]))
 
 

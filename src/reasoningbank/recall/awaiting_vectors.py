@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from reasoningbank.ports import Candidates
 
 WORDS_ENOUGH = 0.2
-"""Of a query's words, weighed by rarity: a text that says each once has 0.45, so this is about half of them."""
+"""Share of a query's words, weighed by rarity: a text that says each once has 0.45, so this is about half of them."""
 
 
 def is_told_by_words(candidates: Candidates) -> NDArray[np.bool_]:
-    """Whether a candidate has no vector yet and says about half of the words of the query.
+    """True if a candidate has no vector yet and says about half of the words of the query.
 
     Its relevance lacks what the model would say, so a floor that was set with the model would refuse all of them.
     """
-    told: NDArray[np.bool_] = np.isnan(candidates.cosine) & (words_met(candidates) >= WORDS_ENOUGH)
-    return told
+    flags: NDArray[np.bool_] = np.isnan(candidates.cosine) & (words_met(candidates) >= WORDS_ENOUGH)
+    return flags

@@ -2,8 +2,8 @@
 
     candidates → relevance → confidence and floor → order → trust and rows in one round trip → quota → checked again
 
-Knows that a filter must never cost recall: when too few candidates survive, it digs deeper. Knows, too, that nobody is
-untrusted as a rule: the rows of those that would be shown then are asked for together with everybody's trust.
+A filter must never cost recall: when too few candidates survive, it digs deeper. As a rule nobody is untrusted, so the
+rows of those that would be shown then are asked for together with everybody's trust.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from reasoningbank.core.frozen import replace
 from reasoningbank.core.ranking import Parts, Weights, iterate_ranked, profile_named
 from reasoningbank.core.types import Memory
 from reasoningbank.ports import Candidates, Filter, Index, Probe, Reader
+from reasoningbank.recall.awaiting_vectors import is_told_by_words
 from reasoningbank.recall.candidates import find_candidates, vectors_of
 from reasoningbank.recall.experience import SimilarTasks, least_likeness
 from reasoningbank.recall.index_follower import Follower
 from reasoningbank.recall.match import Match, items_of, match_candidates, passing
-from reasoningbank.recall.owed import is_told_by_words
 from reasoningbank.recall.query import Query, Recalled, make_recalled, tokens_of
 from reasoningbank.recall.quota import Quota
 from reasoningbank.recall.reach import is_allowed
@@ -39,12 +39,12 @@ RANKED_PER_HIT = 2
 FEWEST_RANKED = 24
 DEEPER_BY = 8
 _DUG_BEHIND = ("min_confidence", "excluded", "trust", "trust_quota")
-"""What these leave out may hide others that fit."""
+"""Reasons for leaving a candidate out behind which others may fit: the search digs deeper."""
 
 Ranked = tuple[int, Parts]
 
 
-class Asked(NamedTuple):
+class RankingRequest(NamedTuple):
     """A question as it is put to the index."""
 
     query: Query
@@ -75,7 +75,7 @@ class _Look(NamedTuple):
         return [self.candidates.ids[row] for row in rows]
 
 
-class Answering:
+class RankingPipeline:
     """Answers from one index and one moment of the records."""
 
     def __init__(
@@ -92,14 +92,14 @@ class Answering:
         self._rows: dict[str, Memory] = {}
         self._uses: dict[str, int] | None = None
 
-    def answers(self, several: Sequence[Asked]) -> list[Findings]:
+    def rank(self, requests: Sequence[RankingRequest]) -> list[Findings]:
         """The hits of each question, how many there were to choose from, and why others are left out."""
-        looks = [self._look(asked) for asked in several]
+        looks = [self._look(request) for request in requests]
         self._look_up(looks)
-        return [self._finish(asked, look) for asked, look in zip(several, looks, strict=True)]
+        return [self._finish(request, look) for request, look in zip(requests, looks, strict=True)]
 
     def company(self, where: Filter) -> Context:
-        """What a policy that compares uses must know of the other memories of the namespace that is asked."""
+        """Uses in the namespace that is asked, for a policy that compares the use of memories."""
         if not self._policy.compares_uses:
             return ALONE
         if self._uses is None:
@@ -109,16 +109,18 @@ class Answering:
 
     # ------------------------------------------------------------ candidates
 
-    def _look(self, asked: Asked) -> _Look:
-        query, similar = asked.query, asked.similar
-        probe = replace(asked.probe, also=tuple(similar.vouched)) if similar.vouched else asked.probe
+    def _look(self, request: RankingRequest) -> _Look:
+        query, similar = request.query, request.similar
+        probe = replace(request.probe, also=tuple(similar.vouched)) if similar.vouched else request.probe
         candidates = find_candidates(self._index, probe, self._follower)
         company = self.company(probe.where)
-        match = match_candidates(candidates, self._calibration, self._policy, asked.now, similar, company)
-        excluded = _excluded_ids(self._reader, query)
-        passed, reasons = passing(query, excluded, candidates, match, self._fits(query, candidates, match))
-        ranked = self._ranked(asked, candidates, match, passed)
-        return _Look(candidates, match, passed, reasons, list(islice(ranked, query.limit)), ranked)
+        match = match_candidates(candidates, self._calibration, self._policy, request.now, similar, company)
+        excluded_ids = frozenset(query.exclude)
+        if query.exclude:
+            excluded_ids |= {memory.id for memory in self._reader.select(Memory, {"source": query.exclude})}
+        rows, reasons = passing(query, excluded_ids, candidates, match, self._fits(query, candidates, match))
+        ranking = self._ranked(request, candidates, match, rows)
+        return _Look(candidates, match, rows, reasons, list(islice(ranking, query.limit)), ranking)
 
     def _fits(self, query: Query, candidates: Candidates, match: Match) -> NDArray[np.bool_]:
         """Which candidates may be shown, whatever is believed of them."""
@@ -134,55 +136,62 @@ class Answering:
         fits |= match.vouched & (match.relevance >= least_likeness(candidates.considered))
         return fits | is_told_by_words(candidates) if self._owing else fits
 
-    def _ranked(self, asked: Asked, candidates: Candidates, match: Match, passed: Sequence[int]) -> Iterator[Ranked]:
-        chosen = passed[: max(FEWEST_RANKED, asked.query.limit * RANKED_PER_HIT)]
-        items = items_of(candidates, match, chosen)
-        best = iterate_ranked(items, lambda: _similarity(vectors_of(self._index, candidates, chosen)), asked.weights)
-        return ((chosen[i], parts) for i, parts in best)
+    def _ranked(
+        self, request: RankingRequest, candidates: Candidates, match: Match, rows: Sequence[int]
+    ) -> Iterator[Ranked]:
+        top = rows[: max(FEWEST_RANKED, request.query.limit * RANKED_PER_HIT)]
+        items = items_of(candidates, match, top)
+        best = iterate_ranked(items, lambda: _similarity(vectors_of(self._index, candidates, top)), request.weights)
+        return ((top[i], parts) for i, parts in best)
 
     # ------------------------------------------------------------ rows
 
     def _look_up(self, looks: Sequence[_Look]) -> None:
         """Trust of all that passed and the rows of the best, in one round trip."""
-        passed = [memory_id for look in looks for memory_id in look.ids(look.passed)]
-        if passed:
+        ids = [memory_id for look in looks for memory_id in look.ids(look.passed)]
+        if ids:
             best = [memory_id for look in looks for memory_id in look.ids(row for row, _ in look.first)]
-            levels, rows = self._reader.trust_and_memories(passed, best)
+            levels, rows = self._reader.trust_and_memories(ids, best)
             self._levels.update(levels)
             self._rows.update(rows)
 
-    def _finish(self, asked: Asked, look: _Look) -> Findings:
-        query, quota = asked.query, Quota(asked.query)
+    def _finish(self, request: RankingRequest, look: _Look) -> Findings:
+        query, quota = request.query, Quota(request.query)
         while True:
-            kept = quota.trimmed(look.passed, look.candidates.ids, self._levels, look.reasons)
-            enough = len(kept) >= query.limit or not any(look.reasons[reason] for reason in _DUG_BEHIND)
+            rows = quota.trimmed(look.passed, look.candidates.ids, self._levels, look.reasons)
+            enough = len(rows) >= query.limit or not any(look.reasons[reason] for reason in _DUG_BEHIND)
             if enough or look.candidates.exhausted:
                 break
-            asked = asked._replace(probe=replace(asked.probe, depth=asked.probe.depth * DEEPER_BY))
-            look = self._look(asked)
+            request = request._replace(probe=replace(request.probe, depth=request.probe.depth * DEEPER_BY))
+            look = self._look(request)
             self._look_up([look])
         candidates, reasons = look.candidates, look.reasons
-        same = len(kept) == len(look.passed)
-        best = chain(look.first, look.others) if same else self._ranked(asked, candidates, look.match, kept)
+        same = len(rows) == len(look.passed)
+        best = chain(look.first, look.others) if same else self._ranked(request, candidates, look.match, rows)
         looked_at: list[int] = []
-        hits = self._fetch(asked, candidates, _note_taken(best, looked_at), reasons, quota)
-        fused = self._index.fused
-        if looked_at and fused is not None and not fused.are_sound(candidates, looked_at):
+        hits = self._fetch(request, candidates, _note_taken(best, looked_at), reasons, quota)
+        fused_search = self._index.fused
+        if looked_at and fused_search is not None and not fused_search.are_sound(candidates, looked_at):
             raise BankDamaged("What the index says of a memory does not match its checksum.")
         reasons += Counter({why: number for why, number in candidates.filtered_out.items() if why != "without_tags"})
-        return Findings(hits, len(kept), reasons)
+        return Findings(hits, len(rows), reasons)
 
     def _fetch(
-        self, asked: Asked, candidates: Candidates, best: Iterator[Ranked], reasons: Counter[str], quota: Quota
+        self,
+        request: RankingRequest,
+        candidates: Candidates,
+        best: Iterator[Ranked],
+        reasons: Counter[str],
+        quota: Quota,
     ) -> Sequence[Recalled]:
         """The rows of the best, checked again: the index is a view and may be a moment old."""
-        query, where = asked.query, asked.probe.where
+        query, where = request.query, request.probe.where
         hits: list[Recalled] = []
         tokens_used = 0
         company = self.company(where)
-        while wanted := list(islice(best, query.limit - len(hits))):
-            rows = self._intact([candidates.ids[row] for row, _ in wanted], reasons)
-            for row, parts in wanted:
+        while batch := list(islice(best, query.limit - len(hits))):
+            rows = self._intact([candidates.ids[row] for row, _ in batch], reasons)
+            for row, parts in batch:
                 memory = rows.get(candidates.ids[row])
                 if memory is None or not is_allowed(memory, where):
                     continue
@@ -194,8 +203,10 @@ class Answering:
                     continue
                 tokens_used += tokens
                 standing = candidates.standings[row]
-                believed = self._policy.confidence(standing, asked.now, replace(company, context_match=parts.relevance))
-                hits.append(make_recalled(memory, standing, believed, parts, tokens, trust))
+                confidence = self._policy.confidence(
+                    standing, request.now, replace(company, context_match=parts.relevance)
+                )
+                hits.append(make_recalled(memory, standing, confidence, parts, tokens, trust))
         return hits
 
     def _intact(self, ids: Sequence[str], reasons: Counter[str]) -> dict[str, Memory]:
@@ -219,14 +230,10 @@ def _similarity(vectors: Floats) -> Floats:
     return products
 
 
-def _note_taken(rows: Iterable[Ranked], taken: list[int]) -> Iterator[Ranked]:
-    """The same, noting which were taken: evidence and rank come from the index, and must be as they were written."""
+def _note_taken(rows: Iterable[Ranked], log: list[int]) -> Iterator[Ranked]:
+    """The same rows, each appended to `log` when it is taken: evidence and rank come from the index, and must be as
+    they were written.
+    """
     for row, parts in rows:
-        taken.append(row)
+        log.append(row)
         yield row, parts
-
-
-def _excluded_ids(reader: Reader, query: Query) -> frozenset[str]:
-    if not query.exclude:
-        return frozenset()
-    return frozenset((*query.exclude, *(m.id for m in reader.select(Memory, {"source": query.exclude}))))

@@ -16,21 +16,21 @@ LONG_CHARS = 4_096
 """A shorter text takes less time than remembering it is worth."""
 
 
-def foreseeing(scrubber: Scrubber, coming: Any) -> Scrubber:
+def prescan(scrubber: Scrubber, coming: Any) -> Scrubber:
     """A scrubber that has seen every long text of this JSON value, as it will be kept."""
     texts = [clean_text(text, "text", len(text)) for text in _long_texts(coming)]
-    return _Foreseen(scrubber, texts) if texts else scrubber
+    return _PrescannedScrubber(scrubber, texts) if texts else scrubber
 
 
-class _Foreseen(Scrubber):
+class _PrescannedScrubber(Scrubber):
     def __init__(self, scrubber: Scrubber, texts: Iterable[str]) -> None:
         # The same rules, whatever they are made of.
         vars(self).update(vars(scrubber))
         self._seen: dict[str, Scrubbed] = {text: scrubber.scrub(text) for text in texts}
 
     def scrub(self, text: str) -> Scrubbed:
-        seen = self._seen.get(text) if len(text) >= LONG_CHARS else None
-        return super().scrub(text) if seen is None else seen
+        result = self._seen.get(text) if len(text) >= LONG_CHARS else None
+        return super().scrub(text) if result is None else result
 
 
 def _long_texts(value: Any) -> Iterator[str]:

@@ -39,11 +39,11 @@ _KINDS: Mapping[str, Mapping[EdgeKind, Sequence[bool]]] = {
         EdgeKind.ARCHITECTURAL_ANALOGY: _EITHER,
     },
 }
-"""What is followed, and which way: whether the link must point away from the hit."""
+"""Kinds of links that are followed, and which way: True where the link must point away from the hit."""
 
 
 class PullConditions(NamedTuple):
-    """What a memory must meet to be pulled into the answer to a question, and what weighs it."""
+    """Conditions for a memory to be pulled into the answer to a question, and what weighs it."""
 
     reader: Reader
     query: Query
@@ -77,10 +77,12 @@ def pull_in(hits: Sequence[Recalled], bonds: Bonds, conditions: PullConditions) 
         pulls = _pulls(frontier, answer, bonds, kinds, conditions)
         if not pulls:
             break
-        pulled = _make_hits(pulls, answer, conditions)
-        answer = _within_budget([*(hit for hit in answer if hit.id not in pulled), *pulled.values()], conditions.query)
+        new_hits = _make_hits(pulls, answer, conditions)
+        answer = _within_budget(
+            [*(hit for hit in answer if hit.id not in new_hits), *new_hits.values()], conditions.query
+        )
         # Whatever is beyond the limit pulls in nothing.
-        frontier = [hit for hit in answer[: conditions.query.limit] if hit.id in pulled]
+        frontier = [hit for hit in answer[: conditions.query.limit] if hit.id in new_hits]
     bonds.look_up(answer)
     return answer
 
@@ -92,9 +94,9 @@ def _pulls(
     kinds: Mapping[EdgeKind, Sequence[bool]],
     conditions: PullConditions,
 ) -> dict[str, Pull]:
-    """By the memory that is to come, or to rise: the strongest pull on each."""
+    """The strongest pull on each memory that is to come, or to rise, by id."""
     scores = {hit.id: hit.parts.score for hit in answer}
-    found: dict[str, Pull] = {}
+    pulls: dict[str, Pull] = {}
     for hit in frontier:
         if hit.trust is Trust.UNTRUSTED:
             continue
@@ -102,26 +104,26 @@ def _pulls(
             pull, other = Pull(hit, bond), bond.memory.id
             if bond.outward not in kinds.get(bond.edge.kind, ()) or not _may_come(bond, conditions):
                 continue
-            best = found[other].score if other in found else scores.get(other, -np.inf)
+            best = pulls[other].score if other in pulls else scores.get(other, -np.inf)
             if pull.score > best:
-                found[other] = pull
-    return found
+                pulls[other] = pull
+    return pulls
 
 
 def _may_come(bond: Bond, conditions: PullConditions) -> bool:
     memory, query = bond.memory, conditions.query
     least = Trust.WORKING if query.trust == ANY else max(Trust.WORKING, trust_named(query.trust))
-    excluded = memory.id in query.exclude or memory.source in query.exclude
-    return bond.trust >= least and not excluded and is_allowed(memory, conditions.where)
+    is_excluded = memory.id in query.exclude or memory.source in query.exclude
+    return bond.trust >= least and not is_excluded and is_allowed(memory, conditions.where)
 
 
 def _make_hits(
     pulls: Mapping[str, Pull], answer: Sequence[Recalled], conditions: PullConditions
 ) -> dict[str, Recalled]:
-    """Those of the memories that are believed enough."""
+    """Hits of the pulled memories that are believed enough, by id."""
     there = {hit.id: hit for hit in answer}
     fresh = _weigh_memories([pull.bond for i, pull in pulls.items() if i not in there], conditions)
-    found: dict[str, Recalled] = {}
+    hits: dict[str, Recalled] = {}
     for memory_id, pull in pulls.items():
         hit = there.get(memory_id) or fresh.get(memory_id)
         if hit is None:
@@ -135,12 +137,12 @@ def _make_hits(
         )
         relevance = max(hit.relevance, pull.hit.relevance * pull.bond.edge.weight)
         parts = replace(hit.parts, relevance=relevance, score=pull.score)
-        found[memory_id] = replace(hit, relevance=relevance, parts=parts, pulled_in=why)
-    return found
+        hits[memory_id] = replace(hit, relevance=relevance, parts=parts, pulled_in=why)
+    return hits
 
 
 def _weigh_memories(bonds: Sequence[Bond], conditions: PullConditions) -> dict[str, Recalled]:
-    """What the memories would be as hits, but for their relevance; those that are believed too little are left out."""
+    """The memories as hits, but for their relevance; those that are believed too little are left out."""
     memories = {bond.memory.id: bond.memory for bond in bonds}
     policy, now = conditions.policy, conditions.now
     signals: dict[str, list[Signal]] = {memory_id: [] for memory_id in memories}
@@ -149,27 +151,31 @@ def _weigh_memories(bonds: Sequence[Bond], conditions: PullConditions) -> dict[s
     standings = {
         i: policy.standing(m.initial_confidence, m.created_at, evidence_for(m, signals[i])) for i, m in memories.items()
     }
-    believed = {i: policy.confidence(standing, now, conditions.company) for i, standing in standings.items()}
-    kept = [bond for bond in bonds if round(believed[bond.memory.id].mean, 2) >= conditions.query.min_confidence]
-    cosines = conditions.cosines([bond.memory.id for bond in kept])
+    confidences = {i: policy.confidence(standing, now, conditions.company) for i, standing in standings.items()}
+    credible = [bond for bond in bonds if round(confidences[bond.memory.id].mean, 2) >= conditions.query.min_confidence]
+    cosines = conditions.cosines([bond.memory.id for bond in credible])
     items = [
-        Item(m.id, 0.0, cosine, believed[m.id].mean, (now - m.created_at) / DAY_SECONDS, standings[m.id].used, m.scope)
-        for (_, m, _, _), cosine in zip(kept, cosines, strict=True)
+        Item(
+            m.id, 0.0, cosine, confidences[m.id].mean, (now - m.created_at) / DAY_SECONDS, standings[m.id].used, m.scope
+        )
+        for (_, m, _, _), cosine in zip(credible, cosines, strict=True)
     ]
     alike = np.zeros((len(items), len(items)))
-    parts = {items[row].id: found for row, found in rank(items, alike, conditions.weights, len(items))}
+    parts = {items[row].id: row_parts for row, row_parts in rank(items, alike, conditions.weights, len(items))}
     return {
-        m.id: make_recalled(m, standings[m.id], believed[m.id], parts[m.id], tokens_of(m), trust)
-        for _, m, trust, _ in kept
+        m.id: make_recalled(m, standings[m.id], confidences[m.id], parts[m.id], tokens_of(m), trust)
+        for _, m, trust, _ in credible
     }
 
 
 def _within_budget(hits: Sequence[Recalled], query: Query) -> list[Recalled]:
-    """By score. What is beyond the limit stays: what is chosen to be shown may leave out some before it."""
-    kept: list[Recalled] = []
-    spent = 0
+    """Hits within the budget of tokens, by score. What is beyond the limit stays: what is chosen to be shown may
+    leave out some before it.
+    """
+    selection: list[Recalled] = []
+    tokens = 0
     for hit in sorted(hits, key=lambda hit: -hit.parts.score):
-        if query.max_tokens is None or spent + hit.tokens <= query.max_tokens:
-            kept.append(hit)
-            spent += hit.tokens
-    return without_orphans(kept)
+        if query.max_tokens is None or tokens + hit.tokens <= query.max_tokens:
+            selection.append(hit)
+            tokens += hit.tokens
+    return without_orphans(selection)

@@ -15,7 +15,7 @@ import numpy as np
 
 from reasoningbank.core.types import EmbedderIdentity, Memory, Scope
 from reasoningbank.lexical.entries import entries_of
-from reasoningbank.lexical.held_words import HeldWords
+from reasoningbank.lexical.postings import Postings
 from reasoningbank.ports import Embedder, Filter, Frequencies, Halves, IndexPosition, Store, Where, WordRow
 from reasoningbank.recall.index_follower import text_to_embed
 from reasoningbank.recall.reach import is_allowed
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 MOST_LOOKED_AT = 2_000
 """Memories that are read for a search: as many as take some tenths of a second."""
 MOST_EMBEDDED = 24
-"""Of these, memories whose vectors are made for a search."""
+"""Memories of these whose vectors are made for a search."""
 _SHARED = (Scope.TEAM, Scope.ORG)
 
 
-def words_at_hand(store: Store, embedder: Callable[[], Embedder], identity: EmbedderIdentity) -> Halves:
+def scan_records(store: Store, embedder: Callable[[], Embedder], identity: EmbedderIdentity) -> Halves:
     """Both halves of an index that nobody has to keep, for one search."""
-    words = WordsAtHand(store)
-    return Halves(VectorsAtHand(words, embedder, identity), words, lambda _: nullcontext(False))
+    words = RecordScan(store)
+    return Halves(ScanVectors(words, embedder, identity), words, lambda _: nullcontext(False))
 
 
 class _NothingKept:
@@ -54,8 +54,8 @@ class _NothingKept:
         """Nothing is open."""
 
 
-class VectorsAtHand(_NothingKept):
-    def __init__(self, words: WordsAtHand, embedder: Callable[[], Embedder], identity: EmbedderIdentity) -> None:
+class ScanVectors(_NothingKept):
+    def __init__(self, words: RecordScan, embedder: Callable[[], Embedder], identity: EmbedderIdentity) -> None:
         self.identity = identity
         self._words, self._embedder = words, embedder
         self._made: dict[str, Floats] = {}
@@ -73,39 +73,39 @@ class VectorsAtHand(_NothingKept):
         lacking = [i for i in ids if i not in self._made][: MOST_EMBEDDED - len(self._made)]
         memories = self._words.memories(lacking)
         if memories and not self._embedder().costly:
-            made = self._embedder().embed([text_to_embed(memory) for memory in memories])
-            self._made |= {memory.id: vector for memory, vector in zip(memories, made, strict=True) if vector.any()}
+            vectors = self._embedder().embed([text_to_embed(memory) for memory in memories])
+            self._made |= {memory.id: vector for memory, vector in zip(memories, vectors, strict=True) if vector.any()}
         return {i: self._made[i] for i in ids if i in self._made}
 
 
-class WordsAtHand(_NothingKept):
+class RecordScan(_NothingKept):
     def __init__(self, store: Store) -> None:
         self._store = store
         self._looked_in: set[tuple[str, str | None]] = set()
         self._memories: dict[str, Memory] = {}
-        self._held: HeldWords | None = None
+        self._held: Postings | None = None
         self._lengths: Floats = np.zeros(0, np.float32)
 
     def upsert(self, rows: Sequence[WordRow]) -> None:
         """Nothing is kept."""
 
     def frequencies(self, tenant: str, terms: Sequence[int]) -> Frequencies:
-        held = self._read(tenant, None)
-        holding = [int(held.counts([term]).sum()) for term in terms]
+        postings = self._read(tenant, None)
+        holding = [int(postings.counts([term]).sum()) for term in terms]
         mean = float(self._lengths.mean()) if len(self._lengths) else 0.0
         return Frequencies(rows=len(self._memories), mean_length=mean, holding=holding)
 
-    def search(self, asked: Sequence[Mapping[int, float]], where: Filter, k: int) -> list[list[str]]:
-        held = self._read(where.tenant, where.namespace)
+    def search(self, queries: Sequence[Mapping[int, float]], where: Filter, k: int) -> list[list[str]]:
+        postings = self._read(where.tenant, where.namespace)
         ids = list(self._memories)
-        allowed = np.array([is_allowed(memory, where) for memory in self._memories.values()], np.bool_)
+        mask = np.array([is_allowed(memory, where) for memory in self._memories.values()], np.bool_)
         mean = float(self._lengths.mean()) if len(self._lengths) else 0.0
-        found: list[list[str]] = []
-        for terms in asked:
-            scores = held.scores(terms, mean) * allowed
+        hits: list[list[str]] = []
+        for terms in queries:
+            scores = postings.scores(terms, mean) * mask
             best = np.argsort(-scores, kind="stable")[:k]
-            found.append([ids[row] for row in best.tolist() if scores[row] > 0])
-        return found
+            hits.append([ids[row] for row in best.tolist() if scores[row] > 0])
+        return hits
 
     def memories(self, ids: Sequence[str]) -> list[Memory]:
         return [self._memories[i] for i in ids if i in self._memories]
@@ -116,7 +116,7 @@ class WordsAtHand(_NothingKept):
     def count(self) -> int:
         return len(self._memories)
 
-    def _read(self, tenant: str, namespace: str | None) -> HeldWords:
+    def _read(self, tenant: str, namespace: str | None) -> Postings:
         """The words of a tenant's newest memories, and of the newest that a namespace may see, if those are others."""
         if (tenant, namespace) not in self._looked_in:
             is_all = bool(self._looked_in) and len(self._memories) < MOST_LOOKED_AT
@@ -125,7 +125,7 @@ class WordsAtHand(_NothingKept):
                 self._look(tenant, namespace)
         if self._held is None:
             entries = entries_of(list(self._memories.values()))
-            self._held, self._lengths = HeldWords.of(entries), entries.lengths.astype(np.float32)
+            self._held, self._lengths = Postings.of(entries), entries.lengths.astype(np.float32)
         return self._held
 
     def _look(self, tenant: str, namespace: str | None) -> None:

@@ -23,14 +23,15 @@ _LOOK_ALIKES = {
     "n": "ոпռｎñńη", "o": "оοօσᴏｏöóòôõøө", "p": "рρｐ", "q": "ԛգｑ", "r": "гᴦｒř", "s": "ѕꜱｓ$śšş", "t": "тτｔţť",
     "u": "υսᴜｕüúùû", "v": "ѵνⅴｖ", "w": "ԝѡաｗω", "x": "хⅹｘχ", "y": "уүγｙýÿ", "z": "ᴢｚžżź",
 }  # fmt: skip
-_LETTERS = {ord(other): letter for letter, others in _LOOK_ALIKES.items() for other in others} | {
+_LETTERS = {ord(other): letter for letter, signs in _LOOK_ALIKES.items() for other in signs} | {
     ord(other.upper()): letter
-    for letter, others in _LOOK_ALIKES.items()
-    for other in others
+    for letter, signs in _LOOK_ALIKES.items()
+    for other in signs
     if len(other.upper()) == 1 and not other.isascii()
 }
 _CAPITALS = {
-    ord(one): latin for one, latin in zip("АВЕКМНОРСТХУІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "abekmhopctxyijsabezhikmnoptyx", strict=True)
+    ord(capital): latin
+    for capital, latin in zip("АВЕКМНОРСТХУІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "abekmhopctxyijsabezhikmnoptyx", strict=True)
 }
 _FOLDED: dict[int, str | int] = {**_LETTERS, **_CAPITALS}
 _LEET = str.maketrans("0134578@$!|+", "oieastbasilt")
@@ -69,14 +70,14 @@ def fold_look_alikes(text: str) -> str:
     """With look-alikes made the letters that they are taken for. Writing in one other alphabet stays what it is."""
     if text.isascii():
         return text
-    shown = unicodedata.normalize("NFKC", visible(text, markup=False))
-    if shown.isascii():
-        return shown
-    return _WORD.sub(_latin_if_mixed, shown) if not _is_all_foreign(shown) else shown.translate(_FOLDED)
+    plain = unicodedata.normalize("NFKC", visible(text, markup=False))
+    if plain.isascii():
+        return plain
+    return _WORD.sub(_latin_if_mixed, plain) if not _is_all_foreign(plain) else plain.translate(_FOLDED)
 
 
 def _is_all_foreign(text: str) -> bool:
-    """Whether letters that all look Latin are none: a whole word, or text, in look-alikes only."""
+    """True if letters that all look Latin are none: a whole word, or text, in look-alikes only."""
     letters = [letter for letter in text if letter.isalpha() and not letter.isascii()]
     return bool(letters) and all(ord(letter) in _FOLDED for letter in letters)
 
@@ -105,7 +106,8 @@ def _read(text: str) -> tuple[str, Mapping[str, int]]:
     plain = text
     if not text.isascii():
         plain = fold_look_alikes(text)
-        alike = _look_alikes(text)
+        whole = _is_all_foreign(text)
+        alike = sum(_is_look_alike(word, whole=whole) for word in _WORD.findall(text))
         if alike >= FEWEST_LOOK_ALIKES:
             ways["look-alike letters"] = alike
     lengths = list(map(len, plain.split()))
@@ -121,13 +123,13 @@ def _read(text: str) -> tuple[str, Mapping[str, int]]:
         plain = _LEET_WORD.sub(lambda match: match[0].translate(_LEET), plain)
         if leet >= FEWEST_LEET_WORDS and leet >= SHARE_OF_WORDS * len(lengths):
             ways["digits for letters"] = leet
-    decoded = _decode_base64(text) if longest >= FEWEST_IN_A_BLOB else []
-    if decoded:
-        ways["words in base64"] = len(decoded)
-    turned = _turn_back(plain)
-    if turned:
-        ways["words turned around"] = len(turned)
-    return "\n".join((plain, *decoded, *turned)), ways
+    blobs = _decode_base64(text) if longest >= FEWEST_IN_A_BLOB else []
+    if blobs:
+        ways["words in base64"] = len(blobs)
+    reversals = _turn_back(plain)
+    if reversals:
+        ways["words turned around"] = len(reversals)
+    return "\n".join((plain, *blobs, *reversals)), ways
 
 
 def _has_sign_in_word(text: str) -> bool:
@@ -142,43 +144,34 @@ def _letters_of(run: str) -> str:
     return "".join(filter(str.isalpha, run))
 
 
-def _look_alikes(text: str) -> int:
-    whole = _is_all_foreign(text)
-    return sum(1 for word in _WORD.findall(text) if _is_look_alike(word, whole=whole))
-
-
 def _decode_base64(text: str) -> list[str]:
-    """What base64 in it says, where that is words."""
+    """Texts in base64, decoded, where they are words."""
     # Imported here: few texts have any.
     from base64 import b64decode
 
-    found = []
+    texts = []
     for match in _BLOB.finditer(text):
         blob = match[0].rstrip("=")
         try:
-            said = b64decode(blob + "=" * (-len(blob) % 4)).decode("utf-8")
+            content = b64decode(blob + "=" * (-len(blob) % 4)).decode("utf-8")
         except ValueError:
             continue
-        if _reads_as_words(said):
-            found.append(said)
-    return found
-
-
-def _reads_as_words(text: str) -> bool:
-    words = text.split()
-    return len(words) >= 3 and text.isprintable() and sum(map(str.isalpha, text)) >= 0.6 * len(text)
+        letters = sum(map(str.isalpha, content))
+        if len(content.split()) >= 3 and content.isprintable() and letters >= 0.6 * len(content):
+            texts.append(content)
+    return texts
 
 
 def _turn_back(text: str) -> list[str]:
     """The lines of it that have everyday words only backwards, or by the half alphabet."""
-    found = []
+    lines = []
     for line in text.splitlines():
         words = line[:MOST_CHARS_OF_A_LINE].casefold().split()
         if len(words) >= FEWEST_TURNED and len(_EVERYDAY.intersection(words)) * 8 < min(len(words), 32):
-            found += [
+            lines += [
                 way for way in (line[::-1], line.translate(_half_alphabet())) if _has_everyday_words(way, len(words))
             ]
-    return found
+    return lines
 
 
 def _has_everyday_words(line: str, count: int) -> bool:
@@ -190,8 +183,8 @@ def _has_everyday_words(line: str, count: int) -> bool:
 @cache
 def _half_alphabet() -> dict[int, int]:
     small = "abcdefghijklmnopqrstuvwxyz"
-    turned = small[13:] + small[:13]
-    return str.maketrans(small + small.upper(), turned + turned.upper())
+    rotation = small[13:] + small[:13]
+    return str.maketrans(small + small.upper(), rotation + rotation.upper())
 
 
 def skeleton(plain: str) -> str:
@@ -200,7 +193,7 @@ def skeleton(plain: str) -> str:
 
 
 def is_disguised(text: str) -> bool:
-    """Whether any of it is written so that a search for its words would miss them: for text that is to be plain."""
+    """True if any of it is written so that a search for its words would miss them: for text that is to be plain."""
     return _SET_APART.search(text) is not None or bool(disguises(text))
 
 

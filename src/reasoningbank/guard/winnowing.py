@@ -2,8 +2,8 @@
 
 A text is known by marks: hashes of three words in a row, thinned so that any eight words in a row that two texts share
 give them at least one mark in common (winnowing); and hashes of its longest words alone, read through disguise, by
-which it is known when words were left out, put in, turned around or spelt otherwise. Marks find, the words decide.
-Knows nothing of meaning: a true paraphrase is not recognised here.
+which it is known when words were left out, put in, turned around or spelt otherwise. Fingerprints select candidates;
+shared words confirm a copy. A true paraphrase is not recognised here.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from zlib import crc32
 from reasoningbank.core.origins import IMPORT, PEER, kind_of
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.hidden import visible
-from reasoningbank.guard.unmasked import plain_letters, skeleton
+from reasoningbank.guard.homoglyphs import plain_letters, skeleton
 from reasoningbank.ports import Reader
 
 WORDS_PER_SHINGLE = 3
 WINDOW = 6
 MOST_WORDS = 20_000
-"""What comes later in a text is not known again."""
+"""Words of a text that are marked; what comes later is not known again."""
 MOST_LOOKED_AT = 16
 FEWEST_SHARED = 4
 """Shingles: fewer than six words in a row are nobody's own."""
 SHARE_OF_EITHER = 0.5
 """A copy with additions holds at least this much of the original, an excerpt gives at least this much of itself."""
 LONGEST_WORDS = 12
-"""So many of them are marks too: half of them are left of a text that lost every second word."""
+"""Longest words of a text that are marks too: half of them are left of a text that lost every second word."""
 FEWEST_LETTERS = 5
 FURTHEST_APART = 3
 """Two words that stood side by side still do when no more than two others stand between them."""
@@ -39,7 +39,7 @@ FEWEST_PAIRS = 5
 SHARE_OF_PAIRS = 0.6
 MOST_SKELETON_WORDS = 2_000
 _SEAM_CHARS = 120
-"""So much of the content is marked together with the headline before it."""
+"""Characters of the content that are marked together with the headline before it."""
 _SPACED = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)) + bytes(128)
 """From ASCII to its letters and digits in lower case; everything else parts words."""
 _ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -60,16 +60,16 @@ def shingles(text: str) -> list[int]:
     if len(words) < WORDS_PER_SHINGLE:
         return [crc32(b" ".join(words))]
     # The checksum of three words with spaces between them, each going on from that of the words before.
-    spaced = [word + b" " for word in words[:-1]]
-    return list(map(crc32, words[2:], map(crc32, spaced[1:], map(crc32, spaced))))
+    heads = [word + b" " for word in words[:-1]]
+    return list(map(crc32, words[2:], map(crc32, heads[1:], map(crc32, heads))))
 
 
 def _words(text: str) -> list[bytes]:
     if text.isascii():
         # As the pattern would find them, in a fraction of the time.
         return text.encode("ascii").translate(_SPACED).split()[:MOST_WORDS]
-    shown = unicodedata.normalize("NFKC", visible(text, markup=False)).casefold()
-    return [word.encode() for word in _pattern(_WORD_OR_CHARACTER).findall(shown)[:MOST_WORDS]]
+    plain = unicodedata.normalize("NFKC", visible(text, markup=False)).casefold()
+    return [word.encode() for word in _pattern(_WORD_OR_CHARACTER).findall(plain)[:MOST_WORDS]]
 
 
 # Compiled when the first text of a stranger comes: most starts meet none.
@@ -78,23 +78,23 @@ def _pattern(source: str) -> re.Pattern[str]:
     return re.compile(source)
 
 
-def marks(text: str) -> list[int]:
-    return sorted(_thin(shingles(text)))
+def fingerprint(text: str) -> list[int]:
+    return sorted(_winnow(shingles(text)))
 
 
-def _thin(hashes: Sequence[int]) -> set[int]:
+def _winnow(hashes: Sequence[int]) -> set[int]:
     if len(hashes) <= WINDOW:
         return {min(hashes)} if hashes else set()
     least, at = _last_least(hashes, 0)
-    kept = {least}
+    minima = {least}
     for end in range(WINDOW, len(hashes)):
         if hashes[end] <= least:
             least, at = hashes[end], end
-            kept.add(least)
+            minima.add(least)
         elif end - at >= WINDOW:
             least, at = _last_least(hashes, end - WINDOW + 1)
-            kept.add(least)
-    return kept
+            minima.add(least)
+    return minima
 
 
 def _last_least(hashes: Sequence[int], start: int) -> tuple[int, int]:
@@ -105,23 +105,23 @@ def _last_least(hashes: Sequence[int], start: int) -> tuple[int, int]:
 
 
 def marks_of(memory: Memory) -> Sequence[int]:
-    """What a memory is found by when somebody repeats it.
+    """Marks that a memory is found by when somebody repeats it.
 
     A file that the user chose, and a peer that the user let in, are found by words in a row alone: either may bring a
     hundred thousand at once.
     """
     in_a_row = _marks_in_a_row(memory)
     if kind_of(memory.origin) not in (IMPORT, PEER):
-        in_a_row.update(_marks_of_words(_bare(plain_letters(text_of(memory)))))
+        in_a_row.update(_marks_of_words(_skeleton_words(plain_letters(text_of(memory)))))
     return sorted(in_a_row)
 
 
 def _marks_in_a_row(memory: Memory) -> set[int]:
-    """By the whole and by the content alone, so that another headline makes no other text of it."""
+    """Marks of the whole and of the content alone, so that another headline makes no other text of it."""
     head = f"{memory.title}\n{memory.description}\n"
     whole = shingles(f"{head}{memory.content[:_SEAM_CHARS]}")
     own = _own_part(whole, head, memory.content)
-    return _thin(shingles(memory.content) if own is None else own) | _thin(whole)
+    return _winnow(shingles(memory.content) if own is None else own) | _winnow(whole)
 
 
 def _own_part(whole: list[int], head: str, content: str) -> list[int] | None:
@@ -132,7 +132,7 @@ def _own_part(whole: list[int], head: str, content: str) -> list[int] | None:
     return own or None
 
 
-def _bare(plain: str) -> list[str]:
+def _skeleton_words(plain: str) -> list[str]:
     """The words of a text that was read through its disguise; for comparing only."""
     return _pattern(r"[^\W\d_]{2,}").findall(skeleton(plain))[:MOST_SKELETON_WORDS]
 
@@ -150,48 +150,52 @@ def repeated_ids(reader: Reader, memory: Memory, own: str | None = None) -> list
     """
     text = text_of(memory) if own is None else own
     plain = plain_letters(text)
-    bare = _bare(plain)
-    in_a_row = _marks_in_a_row(memory) if own is None else _thin(shingles(own))
+    bare = _skeleton_words(plain)
+    in_a_row = _marks_in_a_row(memory) if own is None else _winnow(shingles(own))
     if plain != text:
-        in_a_row |= _thin(shingles(plain))
-    found = reader.matching_fingerprints(list(in_a_row), _marks_of_words(bare))
-    found.pop(memory.id, None)
-    if not found:
+        in_a_row |= _winnow(shingles(plain))
+    matches = reader.matching_fingerprints(list(in_a_row), _marks_of_words(bare))
+    matches.pop(memory.id, None)
+    if not matches:
         return []
-    likeliest = sorted(found, key=lambda memory_id: (-found[memory_id], memory_id))[:MOST_LOOKED_AT]
+    likeliest = sorted(matches, key=lambda memory_id: (-matches[memory_id], memory_id))[:MOST_LOOKED_AT]
     candidates = reader.get(Memory, likeliest)
-    said, content = {*shingles(text), *shingles(plain)}, memory.content if own is None else own
+    hashes, content = {*shingles(text), *shingles(plain)}, memory.content if own is None else own
     # Another headline makes no other text of it, nor do words put before or behind it.
     plain_content = plain_letters(content)
-    forms = (bare, _bare(plain_content), *map(_bare, _pattern(_BETWEEN_CLAUSES).split(plain_content)))
+    forms = (
+        bare,
+        _skeleton_words(plain_content),
+        *map(_skeleton_words, _pattern(_BETWEEN_CLAUSES).split(plain_content)),
+    )
     return [
         i
         for i in likeliest
-        if i in candidates and (_repeats(said, content, candidates[i]) or _is_disguised_copy(forms, candidates[i]))
+        if i in candidates and (_repeats(hashes, content, candidates[i]) or _is_disguised_copy(forms, candidates[i]))
     ]
 
 
 def _is_disguised_copy(forms: Iterable[Sequence[str]], earlier: Memory) -> bool:
-    """Whether the words of either text that stand side by side stand near each other in the other one."""
-    original = _bare(plain_letters(text_of(earlier)))
+    """True if the words of either text that stand side by side stand near each other in the other one."""
+    original = _skeleton_words(plain_letters(text_of(earlier)))
     return any(_holds_pairs_of(bare, original) or _holds_pairs_of(original, bare) for bare in forms)
 
 
-def _holds_pairs_of(one: Sequence[str], other: Sequence[str]) -> bool:
+def _holds_pairs_of(words: Sequence[str], other: Sequence[str]) -> bool:
     if len(other) <= FEWEST_PAIRS:
         return False
     near: set[tuple[str, str]] = set()
     for gap in range(1, FURTHEST_APART + 1):
-        near.update(zip(one, one[gap:], strict=False))
-        near.update(zip(one[gap:], one, strict=False))
+        near.update(zip(words, words[gap:], strict=False))
+        near.update(zip(words[gap:], words, strict=False))
     pairs = set(pairwise(other))
-    shared = len(pairs & near)
-    return shared >= FEWEST_PAIRS and shared >= SHARE_OF_PAIRS * len(pairs)
+    count = len(pairs & near)
+    return count >= FEWEST_PAIRS and count >= SHARE_OF_PAIRS * len(pairs)
 
 
-def _repeats(said: set[int], content: str, earlier: Memory) -> bool:
+def _repeats(hashes: set[int], content: str, earlier: Memory) -> bool:
     original = set(shingles(text_of(earlier)))
-    shared = len(said & original)
-    if shared >= FEWEST_SHARED and shared >= SHARE_OF_EITHER * min(len(said), len(original)):
+    count = len(hashes & original)
+    if count >= FEWEST_SHARED and count >= SHARE_OF_EITHER * min(len(hashes), len(original)):
         return True
     return _words(content) == _words(earlier.content)

@@ -9,13 +9,13 @@ import pytest
 
 from bench.qdrant_edge_server import EdgeServer
 from reasoningbank import ReasoningBank
-from reasoningbank.recall import words_at_hand
+from reasoningbank.recall import fallback_index
 
 
 @pytest.fixture
 def bank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ReasoningBank]:
     """A bank without its engine, in which three memories are looked at."""
-    monkeypatch.setattr(words_at_hand, "MOST_LOOKED_AT", 3)
+    monkeypatch.setattr(fallback_index, "MOST_LOOKED_AT", 3)
     server = EdgeServer(tmp_path / "qdrant")
     server.close()
     with ReasoningBank.open(tmp_path / "bank.db", embedder="hash", namespace="n", index=server.url) as opened:

@@ -8,15 +8,15 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.lexical.asked_words import AskedWords
-from reasoningbank.lexical.bm25 import length_terms, rarest_word
+from reasoningbank.lexical.bm25 import length_terms, max_idf
 from reasoningbank.lexical.entries import Entries
+from reasoningbank.lexical.query_terms import WeightedTerms
 
 Floats = NDArray[np.float32]
 
 
 class WordColumns(TypedDict):
-    """What ranking knows of candidates by their words, as `Candidates` names it."""
+    """Columns of candidates by their words, named as in `Candidates`."""
 
     keyword: Floats
     keyword_ceiling: float
@@ -25,32 +25,32 @@ class WordColumns(TypedDict):
     exact: NDArray[np.bool_]
 
 
-class HeldWords:
-    def __init__(self, packed: NDArray[Any], counts: NDArray[np.int64], lengths: NDArray[Any]) -> None:
+class Postings:
+    def __init__(self, entries: NDArray[Any], counts: NDArray[np.int64], lengths: NDArray[Any]) -> None:
         """Term entries of rows one after the other, how many each row has, and how long each is."""
         self._rows = len(counts)
-        self._terms, self._weights = packed["term"], packed["weight"]
+        self._terms, self._weights = entries["term"], entries["weight"]
         self._lengths = lengths
         self._holder = np.repeat(np.arange(len(counts)), counts)
 
     @classmethod
-    def of(cls, entries: Entries) -> HeldWords:
+    def of(cls, entries: Entries) -> Postings:
         return cls(entries.packed, entries.counts, entries.lengths)
 
-    def columns(self, asked: AskedWords) -> WordColumns:
+    def columns(self, terms: WeightedTerms) -> WordColumns:
         return WordColumns(
-            keyword=self.scores(asked.worths, asked.mean_length),
-            keyword_ceiling=asked.ceiling,
-            rarest_word=rarest_word(asked.rows),
-            named=np.minimum(self.counts(asked.rare) / np.float32(asked.meant), np.float32(1.0)),
-            exact=self.counts(asked.whole) > 0,
+            keyword=self.scores(terms.weights, terms.mean_length),
+            keyword_ceiling=terms.ceiling,
+            rarest_word=max_idf(terms.rows),
+            named=np.minimum(self.counts(terms.rare) / np.float32(terms.content_words), np.float32(1.0)),
+            exact=self.counts(terms.exact) > 0,
         )
 
-    def scores(self, worths: Mapping[int, float], mean_length: float) -> Floats:
+    def scores(self, weights: Mapping[int, float], mean_length: float) -> Floats:
         """BM25 of each row."""
         base, slope = length_terms(mean_length)
         scores = np.zeros(self._rows, np.float32)
-        for term, worth in worths.items():
+        for term, worth in weights.items():
             at = self._terms == term
             holder, weight = self._holder[at], self._weights[at].astype(np.float32)
             scores[holder] += np.float32(worth) * weight / (weight + base + slope * self._lengths[holder])
