@@ -108,7 +108,7 @@ class TrustDecisions:
 
     def brought_by(self, origin: str) -> Brought:
         """How much came from an origin. Its nodes and edges are hidden while it is revoked."""
-        where = {"origin": clean_origin(origin, stamped=True)}
+        where = {"origin": clean_origin(origin, is_stored=True)}
         with self._context.read_for_output() as reader:
             return Brought(
                 memories=reader.count(Memory, where), nodes=reader.count(Node, where), edges=reader.count(Edge, where)
@@ -193,7 +193,7 @@ def _memories_meant(context: BankContext, reader: Reader, target: str) -> Sequen
     except NotFound:
         if kind_of(target) not in LEVELS:
             raise
-    origin = clean_origin(target, stamped=True)
+    origin = clean_origin(target, is_stored=True)
     memories = reader.select(Memory, {"origin": origin})
     if not memories and reader.count(Node, {"origin": origin}):
         raise InvalidInput(
