@@ -65,8 +65,8 @@ def _example(knob: Knob) -> str:
 
 
 def _note(knob: Knob) -> str:
-    told = knob.default is not None or knob.otherwise == _example(knob).strip('"')
-    return "" if told else f"    # unset: {knob.otherwise}"
+    is_shown = knob.default is not None or knob.otherwise == _example(knob).strip('"')
+    return "" if is_shown else f"    # unset: {knob.otherwise}"
 
 
 # ---------------------------------------------------------------- the page

@@ -20,23 +20,23 @@ _MOST_NUMBERS = 64
 
 
 def extra_fields(
-    values: Mapping[str, Any], used: Collection[str], given: Mapping[str, Any] | None = None
+    values: Mapping[str, Any], used: Collection[str], base: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The fields that are not `used`, over the metadata that was `given`, and the names of those left out."""
-    kept: dict[str, Any] = dict(given or {})
-    unused = [(name, value) for name, value in values.items() if name not in used and value is not None]
-    if not unused:
-        return kept, ()
-    room = _ROOM_CHARS - len(json.dumps(kept, default=str))
+    """The fields that are not `used`, over the metadata of `base`, and the names of those left out."""
+    metadata: dict[str, Any] = dict(base or {})
+    candidates = [(name, value) for name, value in values.items() if name not in used and value is not None]
+    if not candidates:
+        return metadata, ()
+    room = _ROOM_CHARS - len(json.dumps(metadata, default=str))
     left_out = []
-    for name, value in unused:
+    for name, value in candidates:
         size = _size(name, value)
         if _is_vector(name, value) or size is None or size > room:
             left_out.append(str(name))
             continue
-        kept[text_of(name)] = value
+        metadata[text_of(name)] = value
         room -= size
-    return kept, tuple(left_out)
+    return metadata, tuple(left_out)
 
 
 def _size(name: str, value: object) -> int | None:
@@ -56,14 +56,14 @@ def _is_vector(name: str, value: object) -> bool:
 def whole_tags(value: object) -> tuple[tuple[str, ...], bool]:
     """Tags from a list, a JSON text or words between commas, each in full; and whether some had to stay behind."""
     plain = json_or_text(value)
-    listed = plain.split(",") if isinstance(plain, str) else plain if isinstance(plain, (list, tuple)) else ()
+    entries = plain.split(",") if isinstance(plain, str) else plain if isinstance(plain, (list, tuple)) else ()
     tags = dict.fromkeys(
-        tag for entry in listed if isinstance(entry, (str, int, float)) and (tag := " ".join(text_of(entry).split()))
+        tag for entry in entries if isinstance(entry, (str, int, float)) and (tag := " ".join(text_of(entry).split()))
     )
-    kept: list[str] = []
+    whole: list[str] = []
     room = MAX_TAGS_CHARS
     for tag in tags:
-        if len(tag) <= min(MAX_TAG_CHARS, room) and len(kept) < MAX_TAGS:
-            kept.append(tag)
+        if len(tag) <= min(MAX_TAG_CHARS, room) and len(whole) < MAX_TAGS:
+            whole.append(tag)
             room -= len(tag)
-    return tuple(kept), len(kept) < len(tags)
+    return tuple(whole), len(whole) < len(tags)

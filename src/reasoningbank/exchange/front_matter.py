@@ -29,24 +29,24 @@ def split_front_matter(text: str) -> tuple[dict[str, Value], str]:
 def _parse(lines: list[str]) -> dict[str, Value]:
     fields: dict[str, Value] = {}
     key = ""
-    folded = False
+    is_block = False
     for line in lines:
         bare = line.strip()
         if not bare or bare.startswith("#"):
             continue
-        name, colon, told = line.partition(":")
-        if colon and told[:1] in ("", " ", "\t") and _KEY.fullmatch(name):
+        name, colon, rest = line.partition(":")
+        if colon and rest[:1] in ("", " ", "\t") and _KEY.fullmatch(name):
             key = name.strip().lower().replace("-", "_").replace(" ", "_")
-            value = _strip_comment(told.strip())
-            folded = value in ("|", ">", "|-", ">-")
-            fields[key] = "" if folded else _scalar_or_list(value)
-        elif key and bare.startswith("- ") and not folded:
+            value = _strip_comment(rest.strip())
+            is_block = value in ("|", ">", "|-", ">-")
+            fields[key] = "" if is_block else _scalar_or_list(value)
+        elif key and bare.startswith("- ") and not is_block:
             before = fields[key]
             fields[key] = [
                 *(before if isinstance(before, list) else []),
                 _unquote(_strip_comment(bare[2:].strip())),
             ]
-        elif key and folded and line[:1].isspace():
+        elif key and is_block and line[:1].isspace():
             fields[key] = f"{fields[key]}\n{bare}".strip()
     return fields
 

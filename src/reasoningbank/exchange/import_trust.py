@@ -54,9 +54,9 @@ class ImportTrust:
     """The import's name; None leaves the one that the layout gives."""
 
 
-def stamp(claims: ImportTrust, claimed: str) -> str:
+def stamp(claims: ImportTrust, origin: str) -> str:
     """The origin under which a memory comes in that claims this one."""
-    return speaker_in_file(claimed, _own_name(claims), named=claims.name is not None)
+    return speaker_in_file(origin, _own_name(claims), named=claims.name is not None)
 
 
 def _own_name(claims: ImportTrust) -> str:
@@ -64,7 +64,7 @@ def _own_name(claims: ImportTrust) -> str:
 
 
 def receive(claims: ImportTrust, item: Record | SideRecord) -> Record | SideRecord:
-    """What a file gives, as far as a file is believed."""
+    """A record of a file, believed as far as a file is."""
     if isinstance(item, Rule):
         text = required_text(item.text, "A rule", LONGEST_RULE_CHARS)
         return replace(item, text=text, state=RuleState.PROPOSED, heard_in=_own_name(claims))
@@ -86,7 +86,7 @@ def receive(claims: ImportTrust, item: Record | SideRecord) -> Record | SideReco
 
 
 def settle(claims: ImportTrust, there: Record, coming: Record) -> Record:
-    """What comes in again, with what was decided about it when it first came in."""
+    """A record that comes in again, with what was decided about it when it first came in."""
     if isinstance(there, Rule) or (claims.restore and there == _as_witnessed(there, coming)):
         # It is here as the user or our own hooks left it: then a file says no more than they did.
         return there
@@ -136,8 +136,8 @@ def add(claims: ImportTrust, writer: Writer, record: Record) -> Memory | None:
     if claims.restore:
         put_back(writer, record)
         return None
-    admitted = admit(writer, record)
-    return admitted.memory if admitted.trust is Trust.UNTRUSTED else None
+    admission = admit(writer, record)
+    return admission.memory if admission.trust is Trust.UNTRUSTED else None
 
 
 def revise(claims: ImportTrust, writer: Writer, there: Record, record: Record) -> None:

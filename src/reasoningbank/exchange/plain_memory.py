@@ -4,8 +4,8 @@
     contextd   id project_id tenant_id confidence usage_count source_session created_at last_used …
     lesson     rb_id key_lesson context_to_prefer tags link_nodes …
 
-Knows which names mean what. What has no field of its own goes into the metadata under its own name, so that an export
-in the same names gives it back.
+What has no field of its own goes into the metadata under its own name, so that an export in the same names
+gives it back.
 """
 
 from __future__ import annotations
@@ -72,42 +72,42 @@ def make_storable(value: Any) -> Any:
 
 
 def _memory(what: str, values: Mapping[str, Any]) -> IncomingMemory | SkippedItem:
-    given = {name: value for name, value in values.items() if name in _DRAFT_FIELDS and value is not None}
-    lacking = [name for name in _DRAFT_NEEDS if name not in given]
+    fields = {name: value for name, value in values.items() if name in _DRAFT_FIELDS and value is not None}
+    lacking = [name for name in _DRAFT_NEEDS if name not in fields]
     if lacking:
         return SkippedItem(what=what, why=f"neither a record of ours nor a memory: {', '.join(lacking)} missing")
     for name in ("tags", "parents"):
-        if name in given:
-            if not isinstance(given[name], list):
+        if name in fields:
+            if not isinstance(fields[name], list):
                 return SkippedItem(what=what, why=f"{name} must be a list")
-            given[name] = tuple(given[name])
-    if not isinstance(given.get("metadata", {}), dict):
+            fields[name] = tuple(fields[name])
+    if not isinstance(fields.get("metadata", {}), dict):
         return SkippedItem(what=what, why="metadata must be an object")
-    used = _DRAFT_FIELDS.union(_translate(given, values))
-    given["metadata"], left_out = extra_fields(values, used, given.get("metadata"))
-    claimed = given.setdefault("origin", "import:jsonl")
-    given["origin"] = without_witness(claimed.strip()) if isinstance(claimed, str) else claimed
-    draft = Draft(**given)
+    used = _DRAFT_FIELDS.union(_translate(fields, values))
+    fields["metadata"], left_out = extra_fields(values, used, fields.get("metadata"))
+    origin = fields.setdefault("origin", "import:jsonl")
+    fields["origin"] = without_witness(origin.strip()) if isinstance(origin, str) else origin
+    draft = Draft(**fields)
     identity = "\x1f".join(str(part) for part in (draft.namespace, draft.title, draft.description, draft.content))
     return IncomingMemory(identity=f"jsonl:{derived_id('x', identity)}", draft=draft, left_out=left_out)
 
 
-def _translate(given: dict[str, Any], values: Mapping[str, Any]) -> set[str]:
+def _translate(fields: dict[str, Any], values: Mapping[str, Any]) -> set[str]:
     """Put what stands under other names into the fields of a draft; says which names were used up."""
     used: set[str] = set()
     for other, ours in _OTHER_NAMES.items():
         text = text_of(values.get(other))
-        if text and ours not in given:
-            given[ours] = text
+        if text and ours not in fields:
+            fields[ours] = text
             used.add(other)
     share = share_of(values.get("confidence"))
-    if share is not None and "initial_confidence" not in given:
-        given["initial_confidence"] = share
+    if share is not None and "initial_confidence" not in fields:
+        fields["initial_confidence"] = share
         used.add("confidence")
-    told = given.pop("created_at", None)
-    moment = moment_of(told) if isinstance(told, str) else told
+    created_at = fields.pop("created_at", None)
+    moment = moment_of(created_at) if isinstance(created_at, str) else created_at
     if moment is not None:
-        given["created_at"] = moment
+        fields["created_at"] = moment
     return used
 
 
@@ -124,8 +124,10 @@ def _lesson(what: str, values: Mapping[str, Any]) -> IncomingMemory | SkippedIte
     tags, beyond = whole_tags(values.get("tags"))
     used = {*_OF_A_LESSON, *([] if _is_text_id(values) else [LESSON_ID])}
     namespace_name = next((name for name in NAMESPACE_NAMES if text_of(values.get(name))), None)
-    given = values.get("metadata")
-    metadata, left_out = extra_fields(values, used | {namespace_name or ""}, given if isinstance(given, dict) else None)
+    own_metadata = values.get("metadata")
+    metadata, left_out = extra_fields(
+        values, used | {namespace_name or ""}, own_metadata if isinstance(own_metadata, dict) else None
+    )
     draft = Draft(
         title=text_of(values.get("title")) or clip_title(lesson, LESSON_TITLE_CHARS),
         description=when,
