@@ -104,7 +104,11 @@ def parse_location(text: str, home: str | Path) -> Location:
     """
     scheme, separator, rest = text.partition("://")
     if separator and scheme != FILES:
-        return Location(text, os.path.join(home, "banks", f"{scheme}-{_digest_of(_without_password(text))}"))
+        from reasoningbank.core.digest import blake2b
+
+        url = _without_password(text).encode("utf-8", "surrogatepass")
+        digest = blake2b(url, digest_size=_DIGEST_BYTES).hexdigest()
+        return Location(text, os.path.join(home, "banks", f"{scheme}-{digest}"))
     path = rest.removeprefix("/") if separator else text
     if path == MEMORY or (separator and not path):
         return Location(MEMORY, None)
@@ -155,9 +159,3 @@ def _without_password(url: str) -> str:
     options = "&".join(word for word in query.split("&") if "password" not in word.partition("=")[0])
     who = f"{who.partition(':')[0]}@" if who else ""
     return f"{scheme}://{who}{place}{mark if options else ''}{options}"
-
-
-def _digest_of(text: str) -> str:
-    from reasoningbank.core.digest import blake2b
-
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()

@@ -242,7 +242,9 @@ def list_memories(
     unknown = sorted(set(where) - LISTABLE)
     if unknown:
         raise InvalidInput(f"{', '.join(unknown)} cannot be listed by: use one of {', '.join(sorted(LISTABLE))}.")
-    conditions = {**_clean_filter(context, where), **in_namespace(context, namespace)}
+    # What is kept without secrets is found without them.
+    conditions = {name: scrubbed_json(context.scrubber, value)[0] for name, value in where.items()}
+    conditions |= in_namespace(context, namespace)
     team = conditions.pop("team", None)
     if state is not None:
         conditions["state"] = state
@@ -283,11 +285,6 @@ def in_namespace(context: BankContext, namespace: str | None) -> dict[str, str]:
     return {
         "namespace": context.namespace if namespace is None else context.scrubber.scrub(clean_namespace(namespace)).text
     }
-
-
-def _clean_filter(context: BankContext, where: Mapping[str, Any]) -> dict[str, Any]:
-    """A filter scrubbed as texts are: what is kept without secrets is found without them."""
-    return {name: scrubbed_json(context.scrubber, value)[0] for name, value in where.items()}
 
 
 def _memory(context: BankContext, draft: Draft, initial_confidence: float) -> Memory:

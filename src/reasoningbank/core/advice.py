@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import chain
 
@@ -148,15 +148,14 @@ def _distance(a: str, b: str) -> int:
 
 
 def _is_swapped(before: str, after: str) -> bool:
-    old, new = (_names_and_denials(chain(*_sentences(text))) for text in (before, after))
+    # Names and denials alone.
+    old, new = (
+        Counter(word.key for word in chain(*_sentences(text)) if word.is_name or word.key in _DENIAL_KEYS)
+        for text in (before, after)
+    )
     removals, additions = old - new, new - old
     denials = (sum(n for key, n in words.items() if key in _DENIAL_KEYS) for words in (removals, additions))
     return bool(removals and additions) or any(denials)
-
-
-def _names_and_denials(words: Iterable[Word]) -> Counter[str]:
-    """The names and denials among them."""
-    return Counter(word.key for word in words if word.is_name or word.key in _DENIAL_KEYS)
 
 
 # ---------------------------------------------------------------- words

@@ -154,7 +154,10 @@ def _taken_apart(line: str, around: frozenset[str], shells: int) -> Iterator[tup
         if inner and shells:
             yield from _taken_apart(inner, around | own, shells - 1)
         elif bare[0] in _SCENERY:
-            around |= _scene(bare)
+            if bare[0] == "export":
+                around |= {word[: word.index("=") + 1] for word in bare[1:] if _ASSIGNMENT.match(word)}
+            elif bare[0] in ("cd", "pushd", "source", "."):
+                around |= {" ".join(bare)}
             yield ShellCommand(words=bare, around=around), True
         else:
             passes_on = (simple.is_piped and bare[0] in _FILTERS) or (not first and bare[0] in _QUIET_ENDS)
@@ -225,17 +228,13 @@ def without_wrappers(words: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset
             break
         if name in ("sudo", "doas"):
             around.add("sudo")
-        words = _after_options(words[1:], _WRAPPERS[name])
+        words = words[1:]
+        while words and words[0].startswith("-") and len(words[0]) > 1:
+            takes_value = len(words[0]) == 2 and words[0][1] in _WRAPPERS[name]
+            words = words[2:] if takes_value else words[1:]
         if name in ("timeout", "gtimeout") and words and _DURATION.fullmatch(words[0]):
             words = words[1:]
     return words, frozenset(around)
-
-
-def _after_options(words: tuple[str, ...], with_value: str) -> tuple[str, ...]:
-    while words and words[0].startswith("-") and len(words[0]) > 1:
-        takes_value = len(words[0]) == 2 and words[0][1] in with_value
-        words = words[2:] if takes_value else words[1:]
-    return words
 
 
 def shell_line(words: tuple[str, ...]) -> str:
@@ -248,9 +247,3 @@ def shell_line(words: tuple[str, ...]) -> str:
         if not word.startswith("--") and word.endswith("c"):
             return words[number + 1] if len(words) > number + 1 else ""
     return ""
-
-
-def _scene(words: tuple[str, ...]) -> frozenset[str]:
-    if words[0] == "export":
-        return frozenset(word[: word.index("=") + 1] for word in words[1:] if _ASSIGNMENT.match(word))
-    return frozenset({" ".join(words)}) if words[0] in ("cd", "pushd", "source", ".") else frozenset()

@@ -272,7 +272,8 @@ def _picks(
         if remaining > 1:
             if alike is None:
                 alike = _alike(similarity, order)
-                moves = (alike > _harmless(weights)).any(axis=1).tolist()
+                harmless = weights.redundant_from if weights.combine == "product" else 0.0
+                moves = (alike > harmless).any(axis=1).tolist()
             mask[row] = scores[row] = -np.inf
             np.maximum(redundancy, alike[row], out=redundancy)
             # Most are like none of the others by so much that it counts, and leave every score as it is.
@@ -314,11 +315,6 @@ def _alike(similarity: Similarity, order: NDArray[np.intp]) -> Array:
     # Nothing is compared with itself: it has been picked by then.
     np.fill_diagonal(alike, 0.0)
     return alike
-
-
-def _harmless(weights: Weights) -> float:
-    """Likeness up to this takes nothing from a score."""
-    return weights.redundant_from if weights.combine == "product" else 0.0
 
 
 def _vectors(a: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:

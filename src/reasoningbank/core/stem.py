@@ -55,7 +55,10 @@ def _stem(word: str) -> str:
         word = word[:-1] + "i"
     word = _replace(word, _SECOND_SUFFIXES, _SECOND)
     word = _replace(word, _THIRD_SUFFIXES, _THIRD)
-    return _tidy(_without_ending(word))
+    base, suffix = _split_suffix(word, _FOURTH_SUFFIXES)
+    if suffix and _measure(base) > 1 and (suffix != "ion" or base.endswith(("s", "t"))):
+        word = base
+    return _tidy(word)
 
 
 def _plural(word: str) -> str:
@@ -74,20 +77,14 @@ def _past_and_progressive(word: str) -> str:
         if base != word and _has_vowel(base):
             if base.endswith(("at", "bl", "iz")) or (1 in _measures(base) and _is_short(base)):
                 return base + "e"
-            return base[:-1] if _ends_double(base) else base
+            is_double = base[-2:-1] == base[-1:] and base[-1:] not in _NEVER_DOUBLED
+            return base[:-1] if is_double else base
     return word
 
 
 def _replace(word: str, suffixes: tuple[str, ...], endings: dict[str, str]) -> str:
     base, suffix = _split_suffix(word, suffixes)
     return base + endings[suffix] if suffix and _measure(base) else word
-
-
-def _without_ending(word: str) -> str:
-    base, suffix = _split_suffix(word, _FOURTH_SUFFIXES)
-    if suffix and _measure(base) > 1 and (suffix != "ion" or base.endswith(("s", "t"))):
-        return base
-    return word
 
 
 def _tidy(word: str) -> str:
@@ -155,7 +152,3 @@ def _is_short(word: str) -> bool:
         return False
     at = _after_consonants(word, 1)
     return at == len(word) - 2 and word[-1] not in _NEVER_SHORT
-
-
-def _ends_double(word: str) -> bool:
-    return word[-2:-1] == word[-1:] and word[-1:] not in _NEVER_DOUBLED

@@ -34,12 +34,9 @@ _CONVERSATION = ("conv_id", "conversation", "conversation_id")
 
 def conversation_of(content: str, source: str | None, metadata: Mapping[str, Any]) -> str | None:
     """The conversation that a memory is a turn of: by its source or metadata, "" where nobody says; None for a note."""
-    if not any(name in metadata for name in _SPOKEN) and not _has_speaker(content):
-        return None
+    if not any(name in metadata for name in _SPOKEN):
+        label = _SPEAKER.match(content[:200])
+        if label is None or label[1].casefold() in _LABELS:
+            return None
     conversation = next((metadata[name] for name in _CONVERSATION if name in metadata), source)
     return str(conversation or "")
-
-
-def _has_speaker(content: str) -> bool:
-    label = _SPEAKER.match(content[:200])
-    return label is not None and label[1].casefold() not in _LABELS

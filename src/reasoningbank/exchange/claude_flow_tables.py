@@ -97,7 +97,10 @@ def _check(path: Path) -> None:
 
 def _connect(path: Path) -> tuple[apsw.Connection, bool]:
     # At rest, a WAL file has no -wal beside it. Opening it plainly would then leave a -wal and a -shm behind.
-    attempts = ("mode=ro&immutable=1",) if _at_rest(path) else ("mode=ro", "mode=ro&immutable=1")
+    with open_plain(path) as file:
+        header = file.read(20)
+    is_at_rest = header[18:20] == b"\x02\x02" and not Path(f"{path}-wal").exists()
+    attempts = ("mode=ro&immutable=1",) if is_at_rest else ("mode=ro", "mode=ro&immutable=1")
     fault: apsw.Error | None = None
     for query in attempts:
         connection: apsw.Connection | None = None
@@ -120,12 +123,6 @@ def _connect(path: Path) -> tuple[apsw.Connection, bool]:
         else:
             return connection, "immutable" in query
     raise ImportRejected(f"{path} cannot be opened ({fault}). Copy it to a folder of your own and import the copy.")
-
-
-def _at_rest(path: Path) -> bool:
-    with open_plain(path) as file:
-        header = file.read(20)
-    return header[18:20] == b"\x02\x02" and not Path(f"{path}-wal").exists()
 
 
 def _rejection(path: Path, error: apsw.Error) -> ImportRejected:

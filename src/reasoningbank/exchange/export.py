@@ -26,7 +26,9 @@ def export_lines(context: BankContext, namespace: str | None = None) -> Generato
     with context.read_for_output() as reader:
         for kind in KINDS:
             for record in _records_of(reader, kind, namespace) if kind.exported else ():
-                if not all(_is_kept(ids_by_type, kind, record, name) for name in kind.needs):
+                if not all(
+                    any(getattr(record, name) in ids_by_type[of] for of in kind.refers[name]) for name in kind.needs
+                ):
                     continue
                 if kind.record_type in ids_by_type:
                     ids_by_type[kind.record_type].add(record.id)
@@ -34,12 +36,6 @@ def export_lines(context: BankContext, namespace: str | None = None) -> Generato
                 if kind.keeping is Keeping.REVISED and record.revision > 1:
                     for earlier in reader.revisions(type(record), record.id):
                         yield record_line(kind.noun_of_earlier, earlier)
-
-
-def _is_kept(
-    ids_by_type: Mapping[type[Record | SideRecord], set[str]], kind: RecordKind, record: Record | SideRecord, name: str
-) -> bool:
-    return any(getattr(record, name) in ids_by_type[of] for of in kind.refers[name])
 
 
 def _records_of(reader: Reader, kind: RecordKind, namespace: str | None) -> Iterable[Any]:

@@ -39,7 +39,12 @@ def _parse(lines: list[str]) -> dict[str, Value]:
             key = name.strip().lower().replace("-", "_").replace(" ", "_")
             value = _strip_comment(rest.strip())
             is_block = value in ("|", ">", "|-", ">-")
-            fields[key] = "" if is_block else _scalar_or_list(value)
+            if is_block:
+                fields[key] = ""
+            elif value.startswith("[") and value.endswith("]"):
+                fields[key] = [entry for part in value[1:-1].split(",") if (entry := _unquote(part.strip()))]
+            else:
+                fields[key] = _unquote(value)
         elif key and bare.startswith("- ") and not is_block:
             before = fields[key]
             fields[key] = [
@@ -49,12 +54,6 @@ def _parse(lines: list[str]) -> dict[str, Value]:
         elif key and is_block and line[:1].isspace():
             fields[key] = f"{fields[key]}\n{bare}".strip()
     return fields
-
-
-def _scalar_or_list(value: str) -> Value:
-    if value.startswith("[") and value.endswith("]"):
-        return [entry for entry in (_unquote(part.strip()) for part in value[1:-1].split(",")) if entry]
-    return _unquote(value)
 
 
 def _strip_comment(value: str) -> str:

@@ -94,7 +94,10 @@ def settle(claims: ImportTrust, there: Record, coming: Record) -> Record:
         case _ if claims.restore:
             pass
         case Trajectory(), Trajectory():
-            coming = replace(coming, origin=there.origin, metadata=_with_origin_of(there, coming))
+            metadata = {name: value for name, value in coming.metadata.items() if name != ORIGIN}
+            if ORIGIN in there.metadata:
+                metadata[ORIGIN] = there.metadata[ORIGIN]
+            coming = replace(coming, origin=there.origin, metadata=metadata)
         case ((Node() | Edge()), (Node() | Edge())):
             coming = replace(coming, origin=there.origin)
         case Signal(), Signal():
@@ -121,11 +124,6 @@ def _settle_memory(there: Memory, coming: Memory) -> Memory:
             if replace(same, state=there.state) == there:
                 return there
     return coming
-
-
-def _with_origin_of(there: Trajectory, coming: Trajectory) -> dict[str, Any]:
-    rest = {name: value for name, value in coming.metadata.items() if name != ORIGIN}
-    return {**rest, ORIGIN: there.metadata[ORIGIN]} if ORIGIN in there.metadata else rest
 
 
 def add(claims: ImportTrust, writer: Writer, record: Record) -> Memory | None:

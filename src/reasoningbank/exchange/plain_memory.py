@@ -122,7 +122,10 @@ def _lesson(what: str, values: Mapping[str, Any]) -> IncomingMemory | SkippedIte
             what=what, why=f"its outcome {text_of(values['outcome'])[:40]!r} is neither success nor failure"
         )
     tags, beyond = whole_tags(values.get("tags"))
-    used = {*_OF_A_LESSON, *([] if _is_text_id(values) else [LESSON_ID])}
+    # A number is given back from the key; anything else must be kept as it was written.
+    number = values.get(LESSON_ID)
+    is_text_id = "key" in values or (number is not None and (isinstance(number, bool) or not isinstance(number, int)))
+    used = {*_OF_A_LESSON, *([] if is_text_id else [LESSON_ID])}
     namespace_name = next((name for name in NAMESPACE_NAMES if text_of(values.get(name))), None)
     own_metadata = values.get("metadata")
     metadata, left_out = extra_fields(
@@ -146,9 +149,3 @@ def _lesson(what: str, values: Mapping[str, Any]) -> IncomingMemory | SkippedIte
     )
     identity = identity_of("lesson", own_id, lesson, when)
     return IncomingMemory(identity=identity, draft=draft, left_out=(*left_out, *(["some tags"] if beyond else [])))
-
-
-def _is_text_id(values: Mapping[str, Any]) -> bool:
-    """A number is given back from the key; anything else must be kept as it was written."""
-    own_id = values.get(LESSON_ID)
-    return "key" in values or (own_id is not None and (isinstance(own_id, bool) or not isinstance(own_id, int)))

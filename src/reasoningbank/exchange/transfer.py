@@ -18,7 +18,7 @@ from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.ids import is_own
 from reasoningbank.core.origins import Trust
-from reasoningbank.core.record_kinds import RecordKind, kind_of
+from reasoningbank.core.record_kinds import kind_of
 from reasoningbank.core.types import Edge, Memory, Node, Record, SideRecord, State, Step, Tombstone, Trajectory
 from reasoningbank.exchange.existing import Existing
 from reasoningbank.exchange.foreign import records_of
@@ -322,22 +322,19 @@ def _reason_against(here: Existing, record: Record) -> str | None:
     if here.is_erased(record.id):
         return f"{record.id} was erased here"
     entry = kind_of(type(record))
-    if any(not _named_here(here, entry, record, name) for name in entry.needs):
-        one_of_several = len(entry.needs) > 1
-        return "one of its ends is not here" if one_of_several else f"its {_first_noun(entry)} is not here"
-    if isinstance(record, Memory) and _key_taken(here.writer, record):
-        return f"the key {record.key!r} belongs to another memory in namespace {record.namespace!r}"
-    if isinstance(record, Node) and _name_taken(here.writer, record):
-        return f"the name {record.name!r} belongs to another node in namespace {record.namespace!r}"
+    for name in entry.needs:
+        if all(here.get(kind, getattr(record, name)) is None for kind in entry.refers[name]):
+            if len(entry.needs) > 1:
+                return "one of its ends is not here"
+            return f"its {kind_of(entry.refers[name][0]).noun} is not here"
+    if isinstance(record, Memory) and record.key is not None and record.state in LIVE_STATES:
+        where = {"namespace": record.namespace, "key": record.key, "state": LIVE_STATES}
+        if here.writer.select(Memory, where, limit=1):
+            return f"the key {record.key!r} belongs to another memory in namespace {record.namespace!r}"
+    namesake = {"namespace": record.namespace, "name": record.name} if isinstance(record, Node) else None
+    if namesake and here.writer.select(Node, namesake, limit=1):
+        return f"the name {namesake['name']!r} belongs to another node in namespace {namesake['namespace']!r}"
     return _reason_against_track(here, record) if isinstance(record, Step) else None
-
-
-def _named_here(here: Existing, entry: RecordKind, record: Record, name: str) -> bool:
-    return any(here.get(kind, getattr(record, name)) is not None for kind in entry.refers[name])
-
-
-def _first_noun(entry: RecordKind) -> str:
-    return kind_of(entry.refers[entry.needs[0]][0]).noun
 
 
 def _reason_against_track(here: Existing, step: Step) -> str | None:
@@ -349,17 +346,6 @@ def _reason_against_track(here: Existing, step: Step) -> str | None:
     if not is_believed and (session is None or not is_believed_session(session)):
         return None
     return f"{step.trajectory_id} is believed more than a file: only a restore may add to it"
-
-
-def _key_taken(writer: Writer, memory: Memory) -> bool:
-    if memory.key is None or memory.state not in LIVE_STATES:
-        return False
-    where = {"namespace": memory.namespace, "key": memory.key, "state": LIVE_STATES}
-    return bool(writer.select(Memory, where, limit=1))
-
-
-def _name_taken(writer: Writer, node: Node) -> bool:
-    return bool(writer.select(Node, {"namespace": node.namespace, "name": node.name}, limit=1))
 
 
 def _add_once(here: Existing, record: Record, item: Item, tally: Imported) -> bool:

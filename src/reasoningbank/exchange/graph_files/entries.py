@@ -75,29 +75,25 @@ def incoming_graph(entries: Iterable[FileNode | FileEdge], fields_of: Mapping[st
             edges.append(entry)
         else:
             node = _node(entry, fields_of, graph.left_out)
-            _note_name(entry, node["id"], names, places)
+            name = node["id"]
+            if name in places:
+                raise ImportRejected(
+                    f"{entry.where}: the id {name!r} stands at {places[name]} already; ids are unique."
+                )
+            if entry.ref in names:
+                raise ImportRejected(f"{entry.where}: the id {entry.ref!r} is used twice; ids are unique.")
+            places[name], names[entry.ref] = entry.where, name
             if node["label"] == LESSON_LABEL:
-                graph.lessons.append((entry.where, _as_lesson(node)))
+                # As `graph.lesson_drafts` reads it. Like any memory it is as old as it is here.
+                omissions = ("id", "label", "ingestion_time", "update_time")
+                fields = {name: value for name, value in node.items() if name not in omissions}
+                graph.lessons.append((entry.where, {"rb_id": node["id"], **fields}))
             else:
                 graph.nodes.append((entry.where, node))
         if len(places) + len(edges) > _MOST_ENTRIES:
             raise ImportRejected(f"More than {_MOST_ENTRIES:,} nodes and edges: import them in parts.")
     graph.edges = [(edge.where, _edge(edge, names, graph.left_out)) for edge in edges]
     return graph
-
-
-def _as_lesson(node: dict[str, Any]) -> dict[str, Any]:
-    """As `graph.lesson_drafts` reads it. Like any memory it is as old as it is here."""
-    omissions = ("id", "label", "ingestion_time", "update_time")
-    return {"rb_id": node["id"], **{name: value for name, value in node.items() if name not in omissions}}
-
-
-def _note_name(entry: FileNode, name: str, names: dict[str, str], places: dict[str, str]) -> None:
-    if name in places:
-        raise ImportRejected(f"{entry.where}: the id {name!r} stands at {places[name]} already; ids are unique.")
-    if entry.ref in names:
-        raise ImportRejected(f"{entry.where}: the id {entry.ref!r} is used twice; ids are unique.")
-    places[name], names[entry.ref] = entry.where, name
 
 
 def _node(entry: FileNode, fields_of: Mapping[str, Iterable[str]], left_out: Counter[str]) -> dict[str, Any]:

@@ -76,7 +76,10 @@ class StoredGraph:
         self._where = {} if namespace == EVERY_NAMESPACE else {"namespace": namespace}
         self._revoked = revoked_origins(reader)
         self._names: dict[str, str] = {}
-        self._lessons = self._joined_lessons()
+        # Ids of the memories at the ends of edges.
+        prefix = f"{kind_of(Memory).prefix}_"
+        ends = (end for edge in self._said({}) for end in (edge.source_id, edge.target_id))
+        self._lessons = list(dict.fromkeys(end for end in ends if end.startswith(prefix)))
         names: set[str] = set()
         for vertex in self._vertices():
             # A name that is taken already, in another namespace or by a node, names nothing any more.
@@ -101,12 +104,6 @@ class StoredGraph:
             memories = self._reader.get(Memory, ids).values()
             lessons = [memory for memory in memories if self._where.items() <= {"namespace": memory.namespace}.items()]
             yield from make_vertices(self._reader, lessons)
-
-    def _joined_lessons(self) -> list[str]:
-        """Ids of the memories at the ends of edges."""
-        prefix = f"{kind_of(Memory).prefix}_"
-        ends = (end for edge in self._said({}) for end in (edge.source_id, edge.target_id))
-        return list(dict.fromkeys(end for end in ends if end.startswith(prefix)))
 
     def _said(self, where: dict[str, Any]) -> Iterator[Edge]:
         """Edges whose origin was not revoked."""
