@@ -1,6 +1,6 @@
 """Memories from Markdown: a folder of notes, or one file, each note a memory or several in seed 001's format.
 
-A note says what it wants in an optional header (`front_matter`); what it leaves open is taken from its text, and never
+A note says what it wants in an optional header (front matter); what it leaves open is taken from its text, and never
 guessed beyond that.
 """
 
@@ -16,7 +16,6 @@ from reasoningbank.core.frozen import replace
 from reasoningbank.core.types import Draft, Outcome
 from reasoningbank.core.wording import clip_title
 from reasoningbank.exchange.coerce import moment_of, outcome_of, small, tags_of, text_of
-from reasoningbank.exchange.front_matter import Value, split_front_matter
 from reasoningbank.exchange.items import IncomingMemory, Item, SkippedItem
 from reasoningbank.exchange.memory_blocks import Blocks, MemoryBlock, parse_blocks
 from reasoningbank.files import read_plain
@@ -33,6 +32,10 @@ _UNDERLINE = re.compile(r"^ {0,3}(=+|-{2,})\s*$")
 _NOT_PROSE = re.compile(r"^\s*([-*+]\s|[>|<]|\d+[.)]\s|#{1,6}\s|```|~~~|-{3,}\s*$)")
 _SEED_001 = re.compile(r"^[ \t]{0,8}#{1,6}[ \t]{0,8}Memory(?:[ \t]Item)?[ \t]#?\d+", re.IGNORECASE | re.MULTILINE)
 _USED = frozenset({"title", "description", "tags", "outcome", "namespace", "agent", "task_type", "created_at", "date"})
+_KEY = re.compile(r"[A-Za-z_][\w -]{0,60}")
+_HEADER_LINES = 500
+
+Value = str | list[str]
 
 
 def read_markdown(path: Path) -> Iterator[Item]:
@@ -185,3 +188,65 @@ def _with_hashes(lines: list[str]) -> list[str]:
 def _word(header: Mapping[str, Value], name: str) -> str | None:
     value = header.get(name)
     return text_of(", ".join(value) if isinstance(value, list) else value) or None
+
+
+# ---------------------------------------------------------------- front matter
+
+
+def split_front_matter(text: str) -> tuple[dict[str, Value], str]:
+    """The header between two lines of dashes, read without a YAML library, and the text after it.
+
+    Understands flat `key: value`, lists in brackets, lists in dashes, quotes and folded text; a nested mapping is
+    passed over. Anything that is not such a header is part of the text.
+    """
+    lines = text.splitlines()
+    if not lines or lines[0].rstrip() != "---":
+        return {}, text
+    for end, line in enumerate(lines[1:_HEADER_LINES], 1):
+        if line.rstrip() in ("---", "..."):
+            header = _parse(lines[1:end])
+            # A rule at the top of a text is no header: without a single key, nothing is taken away.
+            return (header, "\n".join(lines[end + 1 :])) if header or end == 1 else ({}, text)
+    return {}, text
+
+
+def _parse(lines: list[str]) -> dict[str, Value]:
+    fields: dict[str, Value] = {}
+    key = ""
+    is_block = False
+    for line in lines:
+        bare = line.strip()
+        if not bare or bare.startswith("#"):
+            continue
+        name, colon, rest = line.partition(":")
+        if colon and rest[:1] in ("", " ", "\t") and _KEY.fullmatch(name):
+            key = name.strip().lower().replace("-", "_").replace(" ", "_")
+            value = _strip_comment(rest.strip())
+            is_block = value in ("|", ">", "|-", ">-")
+            if is_block:
+                fields[key] = ""
+            elif value.startswith("[") and value.endswith("]"):
+                fields[key] = [entry for part in value[1:-1].split(",") if (entry := _unquote(part.strip()))]
+            else:
+                fields[key] = _unquote(value)
+        elif key and bare.startswith("- ") and not is_block:
+            before = fields[key]
+            fields[key] = [
+                *(before if isinstance(before, list) else []),
+                _unquote(_strip_comment(bare[2:].strip())),
+            ]
+        elif key and is_block and line[:1].isspace():
+            fields[key] = f"{fields[key]}\n{bare}".strip()
+    return fields
+
+
+def _strip_comment(value: str) -> str:
+    if value[:1] in "\"'" and value.count(value[:1]) > 1:
+        return value[: value.rindex(value[0]) + 1]
+    return value.split(" #", 1)[0].rstrip()
+
+
+def _unquote(value: str) -> str:
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    return value

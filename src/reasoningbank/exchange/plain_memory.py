@@ -4,23 +4,31 @@
     contextd   id project_id tenant_id confidence usage_count source_session created_at last_used …
     lesson     rb_id key_lesson context_to_prefer tags link_nodes …
 
-What has no field of its own goes into the metadata under its own name, so that an export in the same names
-gives it back.
+What has no field of its own goes into the metadata under its own name, so that an export in the same names gives it
+back. Nothing is dropped silently: vectors are left out by rule, since they are made anew here by this bank's own
+embedder, and so is what does not fit into the metadata; both are named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
-from reasoningbank.core.drafts import clean_text, memory_from
+from reasoningbank.core.drafts import (
+    MAX_METADATA_CHARS,
+    MAX_TAG_CHARS,
+    MAX_TAGS,
+    MAX_TAGS_CHARS,
+    clean_text,
+    memory_from,
+)
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.types import Draft, Outcome, Scope
 from reasoningbank.core.wording import clip_title
-from reasoningbank.exchange.coerce import identity_of, moment_of, outcome_of, share_of, text_of
-from reasoningbank.exchange.extra_fields import extra_fields, whole_tags
+from reasoningbank.exchange.coerce import identity_of, json_or_text, moment_of, outcome_of, share_of, text_of
 from reasoningbank.exchange.items import IncomingMemory, SkippedItem
 from reasoningbank.guard.speakers import without_witness
 
@@ -34,6 +42,11 @@ _OTHER_NAMES = {"project_id": "namespace", "domain": "namespace", "source_sessio
 _OF_A_LESSON = frozenset(
     {LESSON, WHEN, "tags", "title", "outcome", "key", "scope", "agent", "task_type", "confidence", "metadata", "origin"}
 )
+
+_ROOM_CHARS = MAX_METADATA_CHARS - 2_048
+"""Less than there is, since what guards a memory may add its warnings."""
+_MOST_NUMBERS = 64
+"""A longer list of nothing but numbers is a vector."""
 
 
 def is_lesson(values: Mapping[str, Any]) -> bool:
@@ -149,3 +162,56 @@ def _lesson(what: str, values: Mapping[str, Any]) -> IncomingMemory | SkippedIte
     )
     identity = identity_of("lesson", own_id, lesson, when)
     return IncomingMemory(identity=identity, draft=draft, left_out=(*left_out, *(["some tags"] if beyond else [])))
+
+
+# ---------------------------------------------------------------- fields without a place of their own
+
+
+def extra_fields(
+    values: Mapping[str, Any], used: Collection[str], base: Mapping[str, Any] | None = None
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The fields that are not `used`, over the metadata of `base`, and the names of those left out."""
+    metadata: dict[str, Any] = dict(base or {})
+    candidates = [(name, value) for name, value in values.items() if name not in used and value is not None]
+    if not candidates:
+        return metadata, ()
+    room = _ROOM_CHARS - len(json.dumps(metadata, default=str))
+    left_out = []
+    for name, value in candidates:
+        size = _size(name, value)
+        if _is_vector(name, value) or size is None or size > room:
+            left_out.append(str(name))
+            continue
+        metadata[text_of(name)] = value
+        room -= size
+    return metadata, tuple(left_out)
+
+
+def _size(name: str, value: object) -> int | None:
+    """How many characters a field takes as JSON; None when it cannot be written."""
+    try:
+        return len(json.dumps({name: value}, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _is_vector(name: str, value: object) -> bool:
+    if name.endswith("_vector") and isinstance(value, (list, dict)):
+        return True
+    return isinstance(value, list) and len(value) > _MOST_NUMBERS and all(isinstance(v, (int, float)) for v in value)
+
+
+def whole_tags(value: object) -> tuple[tuple[str, ...], bool]:
+    """Tags from a list, a JSON text or words between commas, each in full; and whether some had to stay behind."""
+    plain = json_or_text(value)
+    entries = plain.split(",") if isinstance(plain, str) else plain if isinstance(plain, (list, tuple)) else ()
+    tags = dict.fromkeys(
+        tag for entry in entries if isinstance(entry, (str, int, float)) and (tag := " ".join(text_of(entry).split()))
+    )
+    whole: list[str] = []
+    room = MAX_TAGS_CHARS
+    for tag in tags:
+        if len(tag) <= min(MAX_TAG_CHARS, room) and len(whole) < MAX_TAGS:
+            whole.append(tag)
+            room -= len(tag)
+    return tuple(whole), len(whole) < len(tags)
