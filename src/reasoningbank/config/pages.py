@@ -47,10 +47,10 @@ def template() -> str:
         lines += ["", f"# {about}", f"[{section}]"]
         for knob in KNOBS:
             if knob.section == section:
-                allowed = "such as 30m, 24h, 7d" if knob.kind == LENGTH else knob.allowed
+                choices = "such as 30m, 24h, 7d" if knob.kind == LENGTH else knob.allowed
                 lines += [
                     "",
-                    f"# {knob.about} ({allowed})",
+                    f"# {knob.about} ({choices})",
                     f"#{knob.key} = {_example(knob)}{_note(knob)}",
                 ]
     return "\n".join(lines) + "\n"
