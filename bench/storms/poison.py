@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reasoningbank.guard.unmasked import plain_letters, skeleton
 
 from bench.storms._disguises import DISGUISES, REPORTS, WORDINGS
 from bench.storms._weather import Promise, Weather

@@ -1,6 +1,6 @@
 """Files on a disk, for every room that has some: plain files read within a limit, whole files, durable names, locks.
 
-Knows descriptors, renames and what must be synced. Refuses to know what is in a file.
+Descriptors, renames and what must be synced; independent of what is in a file.
 """
 
 from __future__ import annotations

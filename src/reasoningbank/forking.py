@@ -8,7 +8,7 @@ and libraries believe to hold what only the parent holds. So
 - whatever must be given up in a child says how, once, with `renew_in_child`;
 - a child that was forked in the middle of such a call all the same is `torn`: it cannot use those libraries.
 
-Knows processes, threads and the moment of a fork. Does not know what is given up.
+Independent of what is given up.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def unforked() -> Any:
 
 
 def is_torn() -> bool:
-    """Whether this process was forked in the middle of a call, so that the library behind it is beyond use here."""
+    """True if this process was forked in the middle of a call, so that the library behind it is beyond use here."""
     return _now.torn
 
 
@@ -70,7 +70,7 @@ def renew_in_child(act: Callable[[], None]) -> None:
     """Have a bound method called in every child, as long as its object lives. It runs before anything else there."""
     method = WeakMethod(act)
     _heirs[id(method)] = method
-    dead = [key for key, kept in list(_heirs.items()) if kept() is None]
+    dead = [key for key, heir in list(_heirs.items()) if heir() is None]
     for key in dead:
         _heirs.pop(key, None)
 

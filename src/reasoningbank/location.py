@@ -1,7 +1,7 @@
-"""`Location` of a bank: the URL that its store is opened by, and the folder where this machine keeps what goes with it.
+"""`Location` of a bank: the URL that opens its store, and the folder where this machine keeps what goes with it.
 
-Knows how URLs are written and nothing of what is behind one: that is asked of a backend (`wiring.backends`). Loads
-nothing, not even `pathlib`: a hook must know its place before anything else, at every step of an agent.
+What is behind a URL is asked of a backend (`wiring.backends`). Loads nothing, not even `pathlib`: a hook must know its
+place before anything else, at every step of an agent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Location:
         """A path, where the bank is a file."""
         self._state = None if state is None else str(state)
         self.name = name
-        """What everything of this bank in the state folder begins with, where others may lie there too."""
+        """Prefix of everything of this bank in the state folder, where others may lie there too."""
 
     @property
     def state(self) -> Path | None:
@@ -45,7 +45,7 @@ class Location:
 
     @property
     def is_remote(self) -> bool:
-        """Whether a look at the bank is a call over a network, which may take a while, and other machines look too."""
+        """True if a look at the bank is a call over a network, which may take a while, and other machines look too."""
         return self.scheme != FILES
 
     @property
@@ -56,7 +56,7 @@ class Location:
 
     @property
     def has_password(self) -> bool:
-        """Whether the URL says more than may be shown: it belongs into no file, log or list of processes."""
+        """True if the URL says more than may be shown: it belongs into no file, log or list of processes."""
         return str(self) != self.url
 
     def file_number(self) -> int | None:
@@ -97,15 +97,19 @@ class Location:
         return hash((self.url, self._state))
 
 
-def parse_location(named: str, home: str | Path) -> Location:
+def parse_location(text: str, home: str | Path) -> Location:
     """The place of a bank that somebody names: a path, `sqlite:///path`, `:memory:` or the URL of another store.
 
     What goes with a file lies beside it; for any other bank it has a folder of its own in the user's (`home`).
     """
-    scheme, separator, rest = named.partition("://")
+    scheme, separator, rest = text.partition("://")
     if separator and scheme != FILES:
-        return Location(named, os.path.join(home, "banks", f"{scheme}-{_digest_of(_without_password(named))}"))
-    path = rest.removeprefix("/") if separator else named
+        from reasoningbank.core.digest import blake2b
+
+        url = _without_password(text).encode("utf-8", "surrogatepass")
+        digest = blake2b(url, digest_size=_DIGEST_BYTES).hexdigest()
+        return Location(text, os.path.join(home, "banks", f"{scheme}-{digest}"))
+    path = rest.removeprefix("/") if separator else text
     if path == MEMORY or (separator and not path):
         return Location(MEMORY, None)
     return file_location(_tidy(os.path.expanduser(path)))
@@ -155,9 +159,3 @@ def _without_password(url: str) -> str:
     options = "&".join(word for word in query.split("&") if "password" not in word.partition("=")[0])
     who = f"{who.partition(':')[0]}@" if who else ""
     return f"{scheme}://{who}{place}{mark if options else ''}{options}"
-
-
-def _digest_of(text: str) -> str:
-    from reasoningbank.core.digest import blake2b
-
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()

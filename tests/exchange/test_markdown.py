@@ -9,9 +9,8 @@ import pytest
 
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.types import Draft
-from reasoningbank.exchange.front_matter import split_front_matter
 from reasoningbank.exchange.items import IncomingMemory, SkippedItem
-from reasoningbank.exchange.markdown import NOTE_CHARACTERS, read_markdown
+from reasoningbank.exchange.markdown import NOTE_CHARACTERS, read_markdown, split_front_matter
 
 
 def note(folder: Path, text: str, name: str = "note.md") -> Path:

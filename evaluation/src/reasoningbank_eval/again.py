@@ -51,18 +51,18 @@ def taught(cases: Sequence[Case], embedder: str) -> Iterator[ReasoningBank]:
 def again(cases: Sequence[Case], embedder: str = "local") -> dict[str, Any]:
     """The share of solved tasks whose solution is offered when they are asked again, and what the lessons are like."""
     with taught(cases, embedder) as bank:
-        asked = [(_injected(bank, task), solutions) for task, solutions in solutions_by_task(cases).items()]
-        lessons = [found.memory for found in bank.list(limit=MOST_LESSONS)]
-    told = [text for text, _ in asked if text]
-    offered = sum(any(is_offered(text, solution) for solution in solutions) for text, solutions in asked)
-    in_words = sum(any(_has_the_words(text, solution) for solution in solutions) for text, solutions in asked)
-    tokens = [count_tokens(text) for text, _ in asked]
+        answers = [(_injected(bank, task), solutions) for task, solutions in solutions_by_task(cases).items()]
+        lessons = [item.memory for item in bank.list(limit=MOST_LESSONS)]
+    texts = [text for text, _ in answers if text]
+    offers = sum(any(is_offered(text, solution) for solution in solutions) for text, solutions in answers)
+    in_words = sum(any(_has_the_words(text, solution) for solution in solutions) for text, solutions in answers)
+    tokens = [count_tokens(text) for text, _ in answers]
     return {
         "sessions": len(cases),
-        "solved_tasks": len(asked),
-        "offered": {"tasks": offered, **share_with_interval(offered, len(asked))},
-        "all_its_words_in_one_lesson": {"tasks": in_words, **share_with_interval(in_words, len(asked))},
-        "injections": {"tasks": len(told), "held_it": share_with_interval(offered, len(told))["share"]},
+        "solved_tasks": len(answers),
+        "offered": {"tasks": offers, **share_with_interval(offers, len(answers))},
+        "all_its_words_in_one_lesson": {"tasks": in_words, **share_with_interval(in_words, len(answers))},
+        "injections": {"tasks": len(texts), "held_it": share_with_interval(offers, len(texts))["share"]},
         "tokens": spread(tokens, 1) if tokens else None,
         "lessons": grades(lessons, [case.episode for case in cases]),
     }
@@ -71,24 +71,24 @@ def again(cases: Sequence[Case], embedder: str = "local") -> dict[str, Any]:
 def like(cases: Sequence[Case], seed: int, embedder: str = "local") -> dict[str, Any]:
     tasks = sorted({case.episode.task for case in cases})
     random.Random(seed).shuffle(tasks)  # noqa: S311 - a choice for an experiment
-    known = set(tasks[: len(tasks) // 2])
-    learned = [case for case in cases if case.episode.task in known]
+    training = set(tasks[: len(tasks) // 2])
+    training_cases = [case for case in cases if case.episode.task in training]
     holders = Counter(
         word for solutions in solutions_by_task(cases).values() for word in set().union(*map(words_of, solutions))
     )
-    ways = [words_of(case.solution) for case in learned if case.solution]
+    ways = [words_of(case.solution) for case in training_cases if case.solution]
     shares, best, tokens = [], [], []
-    with taught(learned, embedder) as bank:
-        for task, solutions in solutions_by_task(case for case in cases if case.episode.task not in known).items():
+    with taught(training_cases, embedder) as bank:
+        for task, solutions in solutions_by_task(case for case in cases if case.episode.task not in training).items():
             text = _injected(bank, task)
-            said = words_of([task])
-            needed = [{w for w in words_of(s) if holders[w] >= RECURS_IN_TASKS} - said for s in solutions]
-            needed = [words for words in needed if words]
-            if not needed:
+            task_words = words_of([task])
+            word_sets = [{w for w in words_of(s) if holders[w] >= RECURS_IN_TASKS} - task_words for s in solutions]
+            word_sets = [words for words in word_sets if words]
+            if not word_sets:
                 continue
-            told = words_of([text])
-            shares.append(max(len(words & told) / len(words) for words in needed))
-            best.append(max((len(words & way) / len(words) for words in needed for way in ways), default=0.0))
+            text_words = words_of([text])
+            shares.append(max(len(words & text_words) / len(words) for words in word_sets))
+            best.append(max((len(words & way) / len(words) for words in word_sets for way in ways), default=0.0))
             tokens.append(count_tokens(text))
     if not shares:
         return {"seed": seed, "asked": 0}
@@ -102,23 +102,23 @@ def like(cases: Sequence[Case], seed: int, embedder: str = "local") -> dict[str,
 
 
 def solutions_by_task(cases: Any) -> Mapping[str, list[tuple[str, ...]]]:
-    found: dict[str, list[tuple[str, ...]]] = {}
+    by_task: dict[str, list[tuple[str, ...]]] = {}
     for case in cases:
         if case.solution:
-            found.setdefault(case.episode.task, []).append(case.solution)
-    return found
+            by_task.setdefault(case.episode.task, []).append(case.solution)
+    return by_task
 
 
 def is_offered(text: str, solution: Sequence[str]) -> bool:
-    """Whether every action of the solution stands in the text."""
+    """True if every action of the solution stands in the text."""
     plain = _plain(text)
     return all(_plain(action) in plain or _with_placeholders(action, text) for action in solution)
 
 
 def _with_placeholders(action: str, text: str) -> bool:
-    wanted = _plain(action)
-    marked = [piece for piece in code_in(text) if PLACEHOLDER.search(piece)]
-    return any(re.fullmatch(pattern_of(piece), wanted) for piece in marked)
+    plain_action = _plain(action)
+    templates = [piece for piece in code_in(text) if PLACEHOLDER.search(piece)]
+    return any(re.fullmatch(pattern_of(piece), plain_action) for piece in templates)
 
 
 def _plain(text: str) -> str:
@@ -126,8 +126,8 @@ def _plain(text: str) -> str:
 
 
 def _has_the_words(text: str, solution: Sequence[str]) -> bool:
-    wanted = words_of(solution)
-    return any(wanted <= words_of([block]) for block in re.split(r"\n\s*\n", text))
+    solution_words = words_of(solution)
+    return any(solution_words <= words_of([block]) for block in re.split(r"\n\s*\n", text))
 
 
 def words_of(texts: Sequence[str]) -> set[str]:

@@ -1,6 +1,6 @@
 """Puts every question of a set to a real bank and keeps what each way of searching answered.
 
-Knows banks by their public verbs. Refuses to know what an answer is worth (`scoring`).
+Banks by their public verbs; what an answer is worth is told by `scoring`.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Trial:
     labelled: LabelledSet
     embedder: str
     rankings: Mapping[str, Sequence[Ranking]]
-    """By method: the baselines, and `hybrid` with each profile."""
+    """Rankings by method: the baselines, and `hybrid` with each profile."""
     accepted: Sequence[bool]
-    """Whether the bank as it is shipped showed anything; empty for a set without questions out of scope."""
+    """True for each question if the bank as shipped showed anything; empty for a set without questions out of scope."""
     hits: Sequence[Sequence[tuple[float, bool]]]
-    """Of the first hits of the default profile: the relevance that was shown, and whether it was right."""
+    """First hits of the default profile: the relevance that was shown, and whether it was right."""
 
 
 def hybrid(profile: str) -> str:
@@ -60,61 +60,59 @@ def catch_up(bank: ReasoningBank, progress: Progress | None = None) -> None:
         pass
 
 
-def plain_words(labelled: LabelledSet) -> list[Ranking]:
-    """What unstemmed BM25 answers; it has no embedder, so it is asked once."""
-    okapi = Okapi(labelled.documents)
-    growing = labelled.kind is Kind.STREAM
-    return [best_of(okapi.scores(q.text, q.own if growing else None), q.own) for q in labelled.questions]
+def plain_words(dataset: LabelledSet) -> list[Ranking]:
+    """Rankings of unstemmed BM25; it has no embedder, so it is asked once."""
+    okapi = Okapi(dataset.documents)
+    growing = dataset.kind is Kind.STREAM
+    return [best_of(okapi.scores(q.text, q.own if growing else None), q.own) for q in dataset.questions]
 
 
-def asked(bank: ReasoningBank, labelled: LabelledSet, words: Sequence[Ranking], progress: Progress) -> Trial:
+def asked(bank: ReasoningBank, dataset: LabelledSet, words: Sequence[Ranking], progress: Progress) -> Trial:
     """Fill an empty bank with the set and ask everything; in a stream the bank grows as the questions come."""
-    growing = labelled.kind is Kind.STREAM
-    drafts = [draft_of(document) for document in labelled.documents]
+    growing = dataset.kind is Kind.STREAM
+    drafts = [draft_of(document) for document in dataset.documents]
     ids = [] if growing else bank.record_many(drafts)
     catch_up(bank, progress)
     position = {memory_id: place for place, memory_id in enumerate(ids)}
     rankings: dict[str, list[Ranking]] = {name: [] for name in (*BASELINES[1:], *map(hybrid, profiles()))}
-    accepted: list[bool] = []
+    acceptances: list[bool] = []
     hits: list[list[tuple[float, bool]]] = []
-    for number, question in enumerate(labelled.questions):
+    for number, question in enumerate(dataset.questions):
         if growing and question.own is not None and question.own > len(position):
             for memory_id in bank.record_many(drafts[len(position) : question.own]):
                 position[memory_id] = len(position)
                 ids.append(memory_id)
-        barred = None if growing else question.own
-        for name, ranking in plain_rankings(bank.candidates(question.text, depth=DEPTH), position, barred).items():
+        own = None if growing else question.own
+        for name, ranking in plain_rankings(bank.candidates(question.text, depth=DEPTH), position, own).items():
             rankings[name].append(ranking)
-        found = {profile: _search(bank, question, ids, barred, profile) for profile in profiles()}
-        for profile, answer in found.items():
+        results = {profile: _search(bank, question, ids, own, profile) for profile in profiles()}
+        for profile, answer in results.items():
             rankings[hybrid(profile)].append(_ranking(answer, position))
-        if labelled.kind is Kind.SCOPE:
-            accepted.append(not bank.search(question.text, limit=1, min_confidence=0.0).abstained)
+        if dataset.kind is Kind.SCOPE:
+            acceptances.append(not bank.search(question.text, limit=1, min_confidence=0.0).abstained)
         hits.append(
             [
                 (hit.relevance, position[hit.id] in question.relevant)
-                for hit in found[DEFAULT_PROFILE].memories[:HITS_JUDGED]
+                for hit in results[DEFAULT_PROFILE].memories[:HITS_JUDGED]
             ]
         )
         if number % _EVERY == 0:
-            progress(number, len(labelled.questions))
+            progress(number, len(dataset.questions))
     return Trial(
-        labelled=labelled,
+        labelled=dataset,
         embedder=bank.status().embedder.name,
         rankings={PLAIN_WORDS: words, **rankings},
-        accepted=accepted,
+        accepted=acceptances,
         hits=hits,
     )
 
 
-def _search(
-    bank: ReasoningBank, question: Question, ids: Sequence[str], barred: int | None, profile: str
-) -> SearchResult:
-    exclude = () if barred is None else (ids[barred],)
+def _search(bank: ReasoningBank, question: Question, ids: Sequence[str], own: int | None, profile: str) -> SearchResult:
+    exclude = () if own is None else (ids[own],)
     return bank.search(question.text, limit=SHOWN, floor=0.0, min_confidence=0.0, profile=profile, exclude=exclude)
 
 
-def _ranking(found: SearchResult, position: Mapping[str, int]) -> Ranking:
-    if not found.memories:
+def _ranking(result: SearchResult, position: Mapping[str, int]) -> Ranking:
+    if not result.memories:
         return NOTHING
-    return Ranking(positions=tuple(position[hit.id] for hit in found.memories), score=found.memories[0].relevance)
+    return Ranking(positions=tuple(position[hit.id] for hit in result.memories), score=result.memories[0].relevance)

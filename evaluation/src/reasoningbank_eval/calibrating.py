@@ -1,7 +1,7 @@
 """Makes the relevance that is promised the one that comes true, and sets the floor by what it costs.
 
-Knows how to fit bias, scale, the effect of a small bank, and the floor, on replies to questions with and without an
-answer from banks of several sizes. Refuses to know the weights that rank (`recall.relevance.Fit`): they are chosen.
+Fits bias, scale, the effect of a small bank, and the floor, on replies to questions with and without an answer from
+banks of several sizes. The weights that rank (`recall.relevance.Fit`) are chosen, not fitted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from reasoningbank_eval.crowds import Asked, Crowd
 from reasoningbank_eval.reliability import calibration_error
 
 TOLERATED = 0.05
-"""Of questions about another subject, so many may be answered: a missed lesson costs more than a line of no use."""
+"""Share of questions about another subject that may be answered: a missed lesson costs more than a line of no use."""
 _STEPS = 100
 _SURE = 1e-6
 
@@ -39,10 +39,10 @@ def calibrate(crowds: Sequence[Crowd], calibration: Calibration) -> Calibrated:
     """`crowds` were asked with `calibration` in force. Each set is predicted by what was fitted on all others."""
     before, after = [], []
     for name in dict.fromkeys(crowd.set for crowd in crowds):
-        fitted = _fit(_Columns.of([crowd for crowd in crowds if crowd.set != name], calibration), calibration)
+        fit = _fit(_Columns.of([crowd for crowd in crowds if crowd.set != name], calibration), calibration)
         held_out = _Columns.of([crowd for crowd in crowds if crowd.set == name], calibration)
         before.append(_error(held_out, calibration))
-        after.append(_error(held_out, fitted))
+        after.append(_error(held_out, fit))
     return Calibrated(
         calibration=_with_floor(_fit(_Columns.of(crowds, calibration), calibration), crowds, calibration),
         before=float(np.mean(before)),
@@ -82,22 +82,22 @@ def _log_fit(relevance: float, crowd: float, calibration: Calibration) -> float:
 def _fit(columns: _Columns, calibration: Calibration) -> Calibration:
     """Logistic regression of the truth on fit and crowd, by Newton."""
     inputs = np.column_stack((np.ones(len(columns.fit)), columns.fit, -columns.crowd))
-    found: Array = np.array([calibration.bias, calibration.scale, calibration.crowd])
+    parameters: Array = np.array([calibration.bias, calibration.scale, calibration.crowd])
     for _ in range(_STEPS):
-        chance = 1.0 / (1.0 + np.exp(-inputs @ found))
+        chance = 1.0 / (1.0 + np.exp(-inputs @ parameters))
         slope = inputs.T @ (columns.weight * (columns.right - chance))
         bend = (inputs * (columns.weight * chance * (1.0 - chance))[:, None]).T @ inputs
         step = np.linalg.solve(bend + _SURE * np.eye(3), slope)
-        found = np.asarray(found + step, np.float64)
+        parameters = np.asarray(parameters + step, np.float64)
         if float(np.abs(step).max()) < _SURE:
             break
-    bias, scale, crowd = (round(float(value), 3) for value in found)
+    bias, scale, crowd = (round(float(value), 3) for value in parameters)
     return replace(calibration, bias=bias, scale=scale, crowd=crowd)
 
 
-def _with_floor(fitted: Calibration, crowds: Sequence[Crowd], asked_with: Calibration) -> Calibration:
+def _with_floor(fit: Calibration, crowds: Sequence[Crowd], asked_with: Calibration) -> Calibration:
     """The fit that one in twenty questions about another subject exceeds, as a line over the logarithm of the size."""
-    sizes, reached = [], []
+    sizes, levels = [], []
     for size in sorted({crowd.memories for crowd in crowds}):
         small = math.log(min(size, CROWDED))
         strangers = [
@@ -112,11 +112,11 @@ def _with_floor(fitted: Calibration, crowds: Sequence[Crowd], asked_with: Calibr
         quantiles = [float(np.quantile(fits, 1.0 - TOLERATED)) for fits in strangers if fits]
         if quantiles:
             sizes.append(math.log(size))
-            reached.append(float(np.mean(quantiles)))
+            levels.append(float(np.mean(quantiles)))
     if len(sizes) < 2:
-        return fitted
-    slope, start = np.polyfit(sizes, reached, 1)
-    return replace(fitted, floor=round(float(start), 3), floor_per_log=round(float(slope), 4))
+        return fit
+    slope, start = np.polyfit(sizes, levels, 1)
+    return replace(fit, floor=round(float(start), 3), floor_per_log=round(float(slope), 4))
 
 
 def _error(columns: _Columns, calibration: Calibration) -> float:

@@ -5,7 +5,7 @@
     NAME.jsonl       the neutral form: one session a line, `{"task", "steps": [{"action", "result", "ok"}], "reward" or
                      "outcome"}`, perhaps with `solution` (a text or several); without one, the last action that worked
 
-Knows shapes and rewards. What is asked of the cases is the business of `again`, `like` and `grading`.
+What is asked of the cases is the business of `again`, `like` and `grading`.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ class Case:
 
 
 def case_sets(data: Path) -> dict[str, list[Case]]:
-    """By name. Files of one folder whose names differ in a last number are one set."""
-    found: dict[str, list[Case]] = {}
+    """Cases by the name of their set. Files of one folder whose names differ in a last number are one set."""
+    by_set: dict[str, list[Case]] = {}
     for folder in folders_in(data):
         by_file = dict(_files_of_cases(folder))
         common = [_NUMBERED.sub("", stem) for stem in by_file]
         for stem, cases in by_file.items():
             name = _NUMBERED.sub("", stem)
-            shared = name if common.count(name) > 1 else stem
-            found.setdefault(folder.name if len(set(common)) == 1 else f"{folder.name}/{shared}", []).extend(cases)
-    if not found:
+            set_name = name if common.count(name) > 1 else stem
+            by_set.setdefault(folder.name if len(set(common)) == 1 else f"{folder.name}/{set_name}", []).extend(cases)
+    if not by_set:
         raise NotFound(
             f"No episodes lie in {data}. `--data` names the folder that holds the evaluation sets; "
             "docs/evaluation.md lists the shapes."
         )
-    return found
+    return by_set
 
 
 def _files_of_cases(folder: Path) -> Iterator[tuple[str, list[Case]]]:
@@ -74,8 +74,8 @@ def _of_intercode(row: Mapping[str, Any]) -> Iterator[Case]:
     rewards = row["turn_history"].get("rewards")
     for episode in intercode_in([row], NAMESPACE):
         solving = next((n for n, got in enumerate(rewards or ()) if got == WHOLE_REWARD), len(episode.steps) - 1)
-        solved = episode.outcome == "success" and 0 <= solving < len(episode.steps)
-        yield Case(episode=episode, solution=(episode.steps[solving].action,) if solved else ())
+        is_solved = episode.outcome == "success" and 0 <= solving < len(episode.steps)
+        yield Case(episode=episode, solution=(episode.steps[solving].action,) if is_solved else ())
 
 
 def _of_tau(episode: Episode) -> Case:
@@ -105,12 +105,12 @@ def _of_neutral(path: Path) -> list[Case]:
             raise broken(path, "'task', 'steps' and 'reward' or 'outcome' are needed", line)
         steps = tuple(_step(step, path, line) for step in row["steps"])
         reward = row.get("reward")
-        rewarded = None if reward is None else ("success" if reward >= WHOLE_REWARD else "failure")
+        outcome = None if reward is None else ("success" if reward >= WHOLE_REWARD else "failure")
         episode = Episode(
             task=row["task"],
             namespace=NAMESPACE,
             steps=steps,
-            outcome=row.get("outcome") or rewarded,
+            outcome=row.get("outcome") or outcome,
             reward=None if reward is None else float(reward),
             metadata={"task_id": row["task_id"]} if "task_id" in row else {},
         )
@@ -128,8 +128,8 @@ def _step(step: Any, path: Path, line: int) -> EpisodeStep:
 
 
 def _solution(row: Mapping[str, Any], steps: Sequence[EpisodeStep]) -> tuple[str, ...]:
-    told = row.get("solution")
-    if told:
-        return (told,) if isinstance(told, str) else tuple(map(str, told))
-    worked = [step.action for step in steps if not is_failure(step)]
-    return tuple(worked[-1:])
+    solution = row.get("solution")
+    if solution:
+        return (solution,) if isinstance(solution, str) else tuple(map(str, solution))
+    actions = [step.action for step in steps if not is_failure(step)]
+    return tuple(actions[-1:])

@@ -18,7 +18,7 @@ class CrowdFigure:
     embedder: str
     memories: int
     right_first: Estimate
-    """Of the questions with an answer."""
+    """Share among the questions with an answer."""
     wrong_first: Estimate
     refused: Estimate
     right_without_floor: Estimate
@@ -31,7 +31,7 @@ class CrowdFigure:
     roc_other_subject: Estimate
     roc_other_subject_cosine: Estimate
     calibration_error: float
-    """Of the relevance of the best hit, over all three kinds of question, each weighing the same."""
+    """Error of the relevance of the best hit, over all three kinds of question, each weighing the same."""
 
 
 def crowd_figure(crowd: Crowd, seed: int) -> CrowdFigure:
@@ -41,8 +41,8 @@ def crowd_figure(crowd: Crowd, seed: int) -> CrowdFigure:
     def share(replies: Sequence[Reply], counts: Callable[[Reply], bool]) -> Estimate:
         return mean(np.array([float(counts(reply)) for reply in replies]), seed)
 
-    def roc(others: Sequence[Reply], score: Callable[[Reply], float]) -> Estimate:
-        return roc_area(np.array([score(r) for r in answerable]), np.array([score(r) for r in others]), seed)
+    def roc(negatives: Sequence[Reply], score: Callable[[Reply], float]) -> Estimate:
+        return roc_area(np.array([score(r) for r in answerable]), np.array([score(r) for r in negatives]), seed)
 
     return CrowdFigure(
         set=crowd.set,

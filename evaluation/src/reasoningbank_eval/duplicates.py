@@ -1,4 +1,4 @@
-"""Whether stepping back from repeats is worth it: a bank in which everything is stored several times, a little changed.
+"""Worth of stepping back from repeats, in a bank in which everything is stored several times, a little changed.
 
 Counts how many different answers the first five hits hold and whether the right one is still among them, with and
 without diversification. Every memory is as old and as trusted as every other, so only the order is at stake.
@@ -47,14 +47,14 @@ class Crowd:
     questions: Sequence[Question]
 
 
-def crowd_of(labelled: LabelledSet, seed: int) -> Crowd:
-    rng = Random(f"{seed} {labelled.name}")  # noqa: S311 - a repeatable choice, not a secret
-    answered = [question for question in labelled.questions if question.relevant]
-    questions = rng.sample(answered, min(QUESTIONS, len(answered)))
-    chosen = dict.fromkeys(rng.choice(sorted(question.relevant)) for question in questions)
-    others = [position for position in range(len(labelled.documents)) if position not in chosen]
-    filling = rng.sample(others, min(len(others), max(0, ORIGINALS - len(chosen))))
-    return Crowd(originals=[*chosen, *filling], questions=questions)
+def crowd_of(dataset: LabelledSet, seed: int) -> Crowd:
+    rng = Random(f"{seed} {dataset.name}")  # noqa: S311 - a repeatable choice, not a secret
+    candidates = [question for question in dataset.questions if question.relevant]
+    questions = rng.sample(candidates, min(QUESTIONS, len(candidates)))
+    originals = dict.fromkeys(rng.choice(sorted(question.relevant)) for question in questions)
+    remaining = [position for position in range(len(dataset.documents)) if position not in originals]
+    filling = rng.sample(remaining, min(len(remaining), max(0, ORIGINALS - len(originals))))
+    return Crowd(originals=[*originals, *filling], questions=questions)
 
 
 def changed(text: str, rng: Random) -> str:
@@ -76,13 +76,13 @@ def changed(text: str, rng: Random) -> str:
     return " ".join(words)
 
 
-def repeats(bank: ReasoningBank, labelled: LabelledSet, embedder: str, seed: int) -> list[Repeats]:
+def repeats(bank: ReasoningBank, dataset: LabelledSet, embedder: str, seed: int) -> list[Repeats]:
     """Fill an empty bank with a crowd of the set and ask."""
-    crowd = crowd_of(labelled, seed)
-    rng = Random(f"{seed} copies of {labelled.name}")  # noqa: S311 - a repeatable choice, not a secret
+    crowd = crowd_of(dataset, seed)
+    rng = Random(f"{seed} copies of {dataset.name}")  # noqa: S311 - a repeatable choice, not a secret
     original_of: dict[str, int] = {}
     for original in crowd.originals:
-        document = labelled.documents[original]
+        document = dataset.documents[original]
         copies = [document, *(_copy(document, rng) for _ in range(COPIES - 1))]
         for memory_id in bank.record_many([draft_of(copy) for copy in copies]):
             original_of[memory_id] = original
@@ -91,13 +91,15 @@ def repeats(bank: ReasoningBank, labelled: LabelledSet, embedder: str, seed: int
     for question in crowd.questions:
         own = tuple(memory_id for memory_id, original in original_of.items() if original == question.own)
         for profile in profiles():
-            found = bank.search(question.text, limit=SHOWN, floor=0.0, min_confidence=0.0, profile=profile, exclude=own)
-            orders[profile].append([original_of[hit.id] for hit in found.memories])
+            result = bank.search(
+                question.text, limit=SHOWN, floor=0.0, min_confidence=0.0, profile=profile, exclude=own
+            )
+            orders[profile].append([original_of[hit.id] for hit in result.memories])
         many = bank.search(question.text, limit=SHOWN * COPIES, floor=0.0, min_confidence=0.0, exclude=own)
         by_relevance = sorted(many.memories, key=lambda hit: -hit.relevance)
         orders[BY_RELEVANCE].append([original_of[hit.id] for hit in by_relevance[:SHOWN]])
     return [
-        _counted(labelled, embedder, order, answers, crowd.questions) for order, answers in orders.items() if answers
+        _counted(dataset, embedder, order, answers, crowd.questions) for order, answers in orders.items() if answers
     ]
 
 
@@ -108,7 +110,7 @@ def _copy(document: Document, rng: Random) -> Document:
 
 
 def _counted(
-    labelled: LabelledSet,
+    dataset: LabelledSet,
     embedder: str,
     order: str,
     answers: Sequence[Sequence[int]],
@@ -117,12 +119,12 @@ def _counted(
     count = len(answers)
     pairs = list(zip(answers, questions, strict=True))
     return Repeats(
-        set=labelled.name,
+        set=dataset.name,
         embedder=embedder,
         order=order,
         diversifies=order in profiles() and profiles()[order].diversifies,
-        distinct=sum(len(set(shown)) for shown in answers) / count,
-        right=sum(any(original in question.relevant for original in shown) for shown, question in pairs) / count,
-        first=sum(shown[:1] != [] and shown[0] in question.relevant for shown, question in pairs) / count,
+        distinct=sum(len(set(answer)) for answer in answers) / count,
+        right=sum(any(original in question.relevant for original in answer) for answer, question in pairs) / count,
+        first=sum(answer[:1] != [] and answer[0] in question.relevant for answer, question in pairs) / count,
         questions=count,
     )

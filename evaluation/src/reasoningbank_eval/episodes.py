@@ -2,7 +2,7 @@
 
     {"0": {"query", "turn_history"}, …} beside [{"query", "db", "gold", "db_tables"}…]     InterCode, about databases
 
-Knows files and shapes. What is asked of the episodes is the business of `intercode`; other shapes are read by `cases`.
+What is asked of the episodes is the business of `intercode`; other shapes are read by `cases`.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Pair = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 
 def intercode_sets(data: Path) -> dict[str, list[Pair]]:
-    """By name: every file of sessions with the file of questions that lies beside it."""
-    found = _sets(data, _pairs_in)
-    if not found:
+    """Sessions with their questions by the name of the set: every file of sessions with the questions beside it."""
+    sets = _sets(data, _pairs_in)
+    if not sets:
         raise NotFound(
             f"No InterCode sessions with their questions lie in {data}. `--data` names the folder that holds the "
             "evaluation sets; docs/evaluation.md lists the shapes."
         )
-    return found
+    return sets
 
 
 def _sets(data: Path, sets_in: Callable[[Path], Iterator[tuple[str, list[T]]]]) -> dict[str, list[T]]:
-    return dict(found for folder in folders_in(data) for found in sets_in(folder))
+    return dict(entry for folder in folders_in(data) for entry in sets_in(folder))
 
 
 def folders_in(data: Path) -> list[Path]:
@@ -46,12 +46,12 @@ def folders_in(data: Path) -> list[Path]:
 def _pairs_in(folder: Path) -> Iterator[tuple[str, list[Pair]]]:
     values = [(path, listed(json_of(path))) for path in json_files(folder)]
     questions = [rows for _, rows in values if rows and all(_is_question(row) for row in rows)]
-    told = [(path, rows) for path, rows in values if rows and all(is_intercode(row) for row in rows)]
-    for path, sessions in told:
-        for asked in questions:
-            pairs = _paired(sessions, asked)
+    session_files = [(path, rows) for path, rows in values if rows and all(is_intercode(row) for row in rows)]
+    for path, sessions in session_files:
+        for question_rows in questions:
+            pairs = _paired(sessions, question_rows)
             if pairs:
-                yield (folder.name if len(told) == 1 else f"{folder.name}/{path.stem}"), pairs
+                yield (folder.name if len(session_files) == 1 else f"{folder.name}/{path.stem}"), pairs
                 break
 
 
@@ -80,7 +80,7 @@ def _paired(sessions: Sequence[Mapping[str, Any]], questions: Sequence[Mapping[s
     pairs: list[Pair] = []
     for number, session in enumerate(sessions):
         there = questions[number] if number < len(questions) else None
-        asked = there if there and there["query"] == session.get("query") else by_words.get(session.get("query", ""))
-        if asked is not None:
-            pairs.append((session, asked))
+        own = there if there and there["query"] == session.get("query") else by_words.get(session.get("query", ""))
+        if own is not None:
+            pairs.append((session, own))
     return pairs

@@ -37,13 +37,13 @@ def spread(values: Sequence[float], digits: int = 4) -> dict[str, float]:
     }
 
 
-def calibration_error(told: Sequence[tuple[float, bool]]) -> float:
+def calibration_error(pairs: Sequence[tuple[float, bool]]) -> float:
     """Expected calibration error: how far what was told lies from what came, in ten bins, weighed by their size."""
     bins: dict[int, list[tuple[float, bool]]] = {}
-    for confidence, came in told:
+    for confidence, came in pairs:
         bins.setdefault(min(BINS - 1, int(confidence * BINS)), []).append((confidence, came))
-    gaps = (abs(math.fsum(c for c, _ in held) - sum(came for _, came in held)) for held in bins.values())
-    return math.fsum(gaps) / len(told) if told else 0.0
+    gaps = (abs(math.fsum(c for c, _ in entries) - sum(came for _, came in entries)) for entries in bins.values())
+    return math.fsum(gaps) / len(pairs) if pairs else 0.0
 
 
 def machine() -> dict[str, Any]:

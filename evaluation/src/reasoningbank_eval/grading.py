@@ -26,7 +26,7 @@ from reasoningbank_eval.figures import share_with_interval
 PLACEHOLDER = re.compile(r"<[^<>\s]{1,40}>|\{[A-Za-z_]\w{0,39}\}")
 LEAST_ACTION_CHARS = 3
 MOST_EVERYDAY_WORDS = 0.2
-"""Of what is listed as names: a sentence cut into words has more."""
+"""Share of everyday words that a list of names may hold: a sentence cut into words has more."""
 _CUT = ("…", "...")
 _QUOTED = re.compile(r"`([^`\n]+)`")
 _FENCED = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
@@ -36,15 +36,15 @@ _OPENING, _CLOSING = "([{", ")]}"
 
 
 def grades(lessons: Sequence[Memory], episodes: Sequence[Episode]) -> dict[str, Any]:
-    """By kind and over all: how many lessons have a remedy, name a thing, would parse, and all three."""
+    """Grades by kind and over all: how many lessons have a remedy, name a thing, would parse, and all three."""
     traces = TraceWords(episodes)
-    graded = [(_kind_of(lesson), traces.grade(lesson)) for lesson in lessons]
-    kinds = Counter(kind for kind, _ in graded)
+    entries = [(_kind_of(lesson), traces.grade(lesson)) for lesson in lessons]
+    kinds = Counter(kind for kind, _ in entries)
     return {
-        "kept": len(graded),
-        **_shares([grade for _, grade in graded]),
+        "kept": len(entries),
+        **_shares([grade for _, grade in entries]),
         "by_kind": {
-            kind: {"kept": count, **_shares([grade for own, grade in graded if own == kind])}
+            kind: {"kept": count, **_shares([grade for own, grade in entries if own == kind])}
             for kind, count in kinds.most_common()
         },
     }
@@ -53,11 +53,11 @@ def grades(lessons: Sequence[Memory], episodes: Sequence[Episode]) -> dict[str, 
 GRADES = ("remedy", "thing", "parses")
 
 
-def _shares(graded: Sequence[tuple[bool, bool, bool]]) -> dict[str, Any]:
-    usable = sum(all(grade) for grade in graded)
-    of = max(1, len(graded))
-    named = {name: round(sum(grade[n] for grade in graded) / of, 4) for n, name in enumerate(GRADES)}
-    return {**named, "usable": share_with_interval(usable, len(graded))}
+def _shares(lesson_grades: Sequence[tuple[bool, bool, bool]]) -> dict[str, Any]:
+    usable = sum(all(grade) for grade in lesson_grades)
+    of = max(1, len(lesson_grades))
+    shares = {name: round(sum(grade[n] for grade in lesson_grades) / of, 4) for n, name in enumerate(GRADES)}
+    return {**shares, "usable": share_with_interval(usable, len(lesson_grades))}
 
 
 def _kind_of(lesson: Memory) -> str:
@@ -65,7 +65,7 @@ def _kind_of(lesson: Memory) -> str:
 
 
 class TraceWords:
-    """What occurs in sessions: actions that worked, those that failed, and names."""
+    """Words of sessions: actions that worked, those that failed, and names."""
 
     def __init__(self, episodes: Iterable[Episode]) -> None:
         self._worked: set[str] = set()
@@ -81,12 +81,12 @@ class TraceWords:
     def grade(self, lesson: Memory) -> tuple[bool, bool, bool]:
         text = f"{lesson.title}\n{lesson.description}\n{lesson.content}"
         code = list(dict.fromkeys(code_in(lesson.content)))
-        listed = _lists_names(lesson)
-        remedy = listed or "preference" in lesson.tags or any(map(self._is_remedy, (*code, *_lines(lesson.content))))
+        is_list = _lists_names(lesson)
+        remedy = is_list or "preference" in lesson.tags or any(map(self._is_remedy, (*code, *_lines(lesson.content))))
         thing = any(name in self._names for piece in (code or [text]) for name in _names_in(piece)) or (
-            listed and any(name in self._names for name in _names_in(lesson.content))
+            is_list and any(name in self._names for name in _names_in(lesson.content))
         )
-        parses = all(map(would_parse, code)) and (not listed or _are_names(lesson.content))
+        parses = all(map(would_parse, code)) and (not is_list or _are_names(lesson.content))
         return remedy, thing, parses
 
     def _is_remedy(self, piece: str) -> bool:
@@ -104,7 +104,7 @@ class TraceWords:
 
 
 def code_in(text: str) -> Iterator[str]:
-    """What a text shows as code: between backticks, in fences, and on lines marked by a prompt."""
+    """Code in a text: between backticks, in fences, and on lines marked by a prompt."""
     for block in _FENCED.findall(text):
         yield from (line for line in block.splitlines() if line.strip())
     plain = _FENCED.sub("", text)
@@ -117,25 +117,25 @@ def code_in(text: str) -> Iterator[str]:
 
 def pattern_of(piece: str) -> str:
     """A regular expression for what a piece of code with placeholders stands for."""
-    fixed = [re.escape(_plain(part)) for part in PLACEHOLDER.split(_plain(piece))]
-    return r"\s?\S.*?\s?".join(fixed)
+    parts = [re.escape(_plain(part)) for part in PLACEHOLDER.split(_plain(piece))]
+    return r"\s?\S.*?\s?".join(parts)
 
 
 def would_parse(code: str) -> bool:
-    """Whether a piece of code is whole in any of the usual ways to write one."""
+    """True if a piece of code is whole in any of the usual ways to write one."""
     if code.rstrip().endswith(_CUT):
         return False
     return _is_closed(code) or _is_python(code) or _is_json(code)
 
 
 def _is_closed(code: str) -> bool:
-    """Whether quotes and brackets outside of quotes are closed."""
-    quote, open_ones, escaped = "", [], False
+    """True if quotes and brackets outside of quotes are closed."""
+    quote, open_ones, is_escaped = "", [], False
     for char in code:
-        if escaped:
-            escaped = False
+        if is_escaped:
+            is_escaped = False
         elif char == "\\" and quote != "'":
-            escaped = True
+            is_escaped = True
         elif quote:
             quote = "" if char == quote else quote
         elif char in "'\"":
@@ -171,13 +171,13 @@ def _lists_names(lesson: Memory) -> bool:
 
 
 def _are_names(listing: str) -> bool:
-    """Whether what is listed behind colons are names and not the words of a sentence."""
+    """True if what is listed behind colons are names and not the words of a sentence."""
     words = [word for line in listing.splitlines() for word in line.partition(":")[2].replace(",", " ").split()]
     return sum(map(_is_everyday, words)) <= MOST_EVERYDAY_WORDS * len(words)
 
 
 def _names_in(text: str) -> Iterator[str]:
-    return (found.strip(".:") for found in _NAME.findall(text))
+    return (name.strip(".:") for name in _NAME.findall(text))
 
 
 def _is_telling(name: str) -> bool:

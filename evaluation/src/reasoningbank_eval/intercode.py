@@ -44,13 +44,15 @@ class Exam:
 
 
 def exams(data: Path) -> dict[str, list[Exam]]:
-    """By the name of the set, in file order."""
-    return {name: [_exam(told, asked) for told, asked in pairs] for name, pairs in intercode_sets(data).items()}
+    """Exams by the name of the set, in file order."""
+    return {
+        name: [_exam(session, question) for session, question in pairs] for name, pairs in intercode_sets(data).items()
+    }
 
 
-def _exam(told: Mapping[str, Any], question: Mapping[str, Any]) -> Exam:
+def _exam(session: Mapping[str, Any], question: Mapping[str, Any]) -> Exam:
     database = str(question["db"])
-    (episode,) = intercode_in([told], database)
+    (episode,) = intercode_in([session], database)
     gold = str(question["gold"])
     return Exam(
         episode=episode,
@@ -61,20 +63,20 @@ def _exam(told: Mapping[str, Any], question: Mapping[str, Any]) -> Exam:
             if _word(table).search(gold)
         },
         used=_used(episode, question["db_tables"]),
-        described=frozenset(found for step in episode.steps if (found := _described(step))),
+        described=frozenset(table_name for step in episode.steps if (table_name := _described(step))),
         stumbled=bool(episode.steps and _UNKNOWN_NAME.search(episode.steps[0].result)),
     )
 
 
 def _used(episode: Episode, tables: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
+    by_table: dict[str, frozenset[str]] = {}
     for step in episode.steps:
         words = {word.lower() for word in _NAMES.findall(step.action)} if step.result.startswith("[(") else set[str]()
         for table, columns in tables.items():
             if table.lower() in words:
-                named = frozenset(column.lower() for column in columns if column.lower() in words)
-                found[table.lower()] = found.get(table.lower(), frozenset()) | named
-    return found
+                names = frozenset(column.lower() for column in columns if column.lower() in words)
+                by_table[table.lower()] = by_table.get(table.lower(), frozenset()) | names
+    return by_table
 
 
 def _described(step: EpisodeStep) -> str:
@@ -83,18 +85,18 @@ def _described(step: EpisodeStep) -> str:
     if match:
         return match.group(1).lower() if step.result.startswith("[(") else ""
     match = _DESCRIBES_ELSEWHERE.match(step.action)
-    shown = match and step.result.strip() and not reads_as_failure(step.result)
-    return match.group(1).lower() if match and shown else ""
+    has_rows = match and step.result.strip() and not reads_as_failure(step.result)
+    return match.group(1).lower() if match and has_rows else ""
 
 
-def told_by_lines(text: str, needed: Mapping[str, Sequence[str]]) -> bool:
+def told_by_lines(text: str, columns_by_table: Mapping[str, Sequence[str]]) -> bool:
     """Every needed table stands in one line with all its needed columns."""
     lines = text.splitlines()
-    return all(any(_has_all(line, (table, *columns)) for line in lines) for table, columns in needed.items())
+    return all(any(_has_all(line, (table, *columns)) for line in lines) for table, columns in columns_by_table.items())
 
 
-def told_anywhere(text: str, needed: Mapping[str, Sequence[str]]) -> bool:
-    return all(_has_all(text, (table, *columns)) for table, columns in needed.items())
+def told_anywhere(text: str, columns_by_table: Mapping[str, Sequence[str]]) -> bool:
+    return all(_has_all(text, (table, *columns)) for table, columns in columns_by_table.items())
 
 
 def _has_all(text: str, names: Sequence[str]) -> bool:

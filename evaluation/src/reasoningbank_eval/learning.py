@@ -1,6 +1,6 @@
 """`eval learning`: what the bank learns, as one report.
 
-Knows which settings are compared and what the report holds. How each is measured has a file of its own.
+How each part is measured has a file of its own.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Plan:
     episodes: int | None = None
     """Fewer than there are, for a quick look."""
     needed: bool = False
-    """Whether a part for which there are no data is an error, or is named as not run."""
+    """True if a part for which there are no data is an error; else it is named as not run."""
 
 
 SHIPPED = (
@@ -48,9 +48,9 @@ SHIPPED = (
 def ablations() -> list[Setting]:
     """Made anew for each stream: a distiller that numbers its memories must begin at 1."""
     return [
-        replace(shipped, name=f"{shipped.name}: {without}", **changed)
-        for shipped in SHIPPED
-        for without, changed in (
+        replace(setting, name=f"{setting.name}: {without}", **changes)
+        for setting in SHIPPED
+        for without, changes in (
             ("no experience retrieval", {"experience": False}),
             ("consolidated after every 50 episodes", {"consolidated_every": 50}),
             ("no consolidation", {"distiller": AppendOnly()}),
@@ -62,51 +62,51 @@ def ablations() -> list[Setting]:
 
 def report(plan: Plan, tell: Tell) -> dict[str, Any]:
     """Every part by its name; `not_run` says which had no data or were not asked for."""
-    told: dict[str, Any] = {"machine": machine(), "episodes": plan.episodes or "all", "not_run": {}}
+    result: dict[str, Any] = {"machine": machine(), "episodes": plan.episodes or "all", "not_run": {}}
     for part in PARTS:
         if part not in plan.parts:
-            told["not_run"][part] = "not asked for"
+            result["not_run"][part] = "not asked for"
             continue
         try:
-            told[part] = _PARTS[part](plan, tell)
+            result[part] = _PARTS[part](plan, tell)
         except NotFound as error:
             if plan.needed or not plan.data.is_dir():
                 raise
-            told["not_run"][part] = str(error)
-    return told
+            result["not_run"][part] = str(error)
+    return result
 
 
 def _again(plan: Plan, tell: Tell) -> dict[str, Any]:
-    told = {}
+    by_set = {}
     for name, cases in case_sets(plan.data).items():
         tell(f"{name}: the same task again")
-        told[name] = again(cases[: plan.episodes])
-    return told
+        by_set[name] = again(cases[: plan.episodes])
+    return by_set
 
 
 def _like(plan: Plan, tell: Tell) -> dict[str, Any]:
-    told = {}
+    by_set = {}
     for name, cases in case_sets(plan.data).items():
         tell(f"{name}: a task like it")
-        told[name] = [like(cases[: plan.episodes], seed) for seed in range(1, plan.halves + 1)]
-    return told
+        by_set[name] = [like(cases[: plan.episodes], seed) for seed in range(1, plan.halves + 1)]
+    return by_set
 
 
 def _links(plan: Plan, tell: Tell) -> dict[str, Any]:
-    told = {}
+    by_set = {}
     for name, cases in case_sets(plan.data).items():
         tell(f"{name}: recall with links and without")
-        told[name] = [linked(cases[: plan.episodes], seed) for seed in range(1, plan.halves + 1)]
-    return told
+        by_set[name] = [linked(cases[: plan.episodes], seed) for seed in range(1, plan.halves + 1)]
+    return by_set
 
 
 def _tau(plan: Plan, tell: Tell) -> dict[str, Any]:
-    told = {}
-    for name, found in tau.runs(plan.data).items():
+    by_set = {}
+    for name, runs in tau.runs(plan.data).items():
         tell(f"{name}: calibration and ranking")
-        fewer = found if plan.episodes is None else tau.fewer(found, plan.episodes)
-        told[name] = tau.report(fewer, plan.seeds)
-    return told
+        fewer = runs if plan.episodes is None else tau.fewer(runs, plan.episodes)
+        by_set[name] = tau.report(fewer, plan.seeds)
+    return by_set
 
 
 def _judge(plan: Plan, tell: Tell) -> dict[str, Any]:
@@ -133,22 +133,22 @@ _PARTS: dict[str, Callable[[Plan, Tell], dict[str, Any]]] = {
 
 
 def _streams(plan: Plan, settings: Sequence[Setting], shuffles: int, tell: Tell) -> dict[str, Any]:
-    """By the name of the set, then by that of the setting."""
+    """Summaries by the name of the set, then by that of the setting."""
     return {
-        name: _settings(f"{name}: ", found[: plan.episodes], settings, shuffles, tell)
-        for name, found in exams(plan.data).items()
+        name: _settings(f"{name}: ", exam_list[: plan.episodes], settings, shuffles, tell)
+        for name, exam_list in exams(plan.data).items()
     }
 
 
 def _settings(
-    prefix: str, found: Sequence[Exam], settings: Sequence[Setting], shuffles: int, tell: Tell
+    prefix: str, exam_list: Sequence[Exam], settings: Sequence[Setting], shuffles: int, tell: Tell
 ) -> dict[str, Any]:
-    told: dict[str, Any] = {}
+    by_setting: dict[str, Any] = {}
     for setting in settings:
         counts = []
-        for name, order in orders(len(found), shuffles):
-            count = run(found, order, setting)
+        for name, order in orders(len(exam_list), shuffles):
+            count = run(exam_list, order, setting)
             counts.append((name, count))
             tell(f"{prefix}{setting.name}, {name}: {count.hits} of {count.ceiling} at {count.tokens:.0f} tokens")
-        told[setting.name] = summary(counts)
-    return told
+        by_setting[setting.name] = summary(counts)
+    return by_setting

@@ -33,39 +33,39 @@ DRAWS = 2_000
 def linked(cases: Sequence[Case], seed: int, embedder: str = "local") -> dict[str, Any]:
     tasks = sorted({case.episode.task for case in cases})
     random.Random(seed).shuffle(tasks)  # noqa: S311 - a choice for an experiment
-    known = set(tasks[: len(tasks) // 2])
-    others = solutions_by_task(case for case in cases if case.episode.task not in known)
-    holders = Counter(w for found in solutions_by_task(cases).values() for w in set().union(*map(words_of, found)))
-    with ExitStack() as opened:
-        bank = _bank(opened, embedder)
+    training = set(tasks[: len(tasks) // 2])
+    test_tasks = solutions_by_task(case for case in cases if case.episode.task not in training)
+    holders = Counter(w for ways in solutions_by_task(cases).values() for w in set().union(*map(words_of, ways)))
+    with ExitStack() as stack:
+        bank = _bank(stack, embedder)
         for case in cases:
-            if case.episode.task in known:
+            if case.episode.task in training:
                 _work_and_learn(bank, case)
         bank.consolidate()
         bank.catch_up()
-        links = Counter(f"{joined.edge.kind}" for joined in bank.edges(limit=100_000))
+        links = Counter(f"{link.edge.kind}" for link in bank.edges(limit=100_000))
         rows = []
         for budget in BUDGETS:
             shares: dict[str, list[float]] = {}
-            pulled: Counter[str] = Counter()
+            pulls: Counter[str] = Counter()
             tokens: Counter[str] = Counter()
-            for task, solutions in others.items():
-                said = words_of([task])
-                needed = [{w for w in words_of(s) if holders[w] >= RECURS_IN_TASKS} - said for s in solutions]
-                needed = [words for words in needed if words]
-                for way in (OFF, *COMPARED) if needed else ():
-                    found = bank.injection(task, max_tokens=budget, links=way)
-                    told = words_of([found.text])
-                    shares.setdefault(way, []).append(max(len(words & told) / len(words) for words in needed))
-                    pulled[way] += sum(hit.pulled_in is not None for hit in found.memories)
-                    tokens[way] += count_tokens(found.text)
-            rows.append(_row(budget, shares, pulled, tokens))
-    return {"seed": seed, "learned": len(known), "links": dict(links), "budgets": rows}
+            for task, solutions in test_tasks.items():
+                task_words = words_of([task])
+                word_sets = [{w for w in words_of(s) if holders[w] >= RECURS_IN_TASKS} - task_words for s in solutions]
+                word_sets = [words for words in word_sets if words]
+                for way in (OFF, *COMPARED) if word_sets else ():
+                    injection = bank.injection(task, max_tokens=budget, links=way)
+                    text_words = words_of([injection.text])
+                    shares.setdefault(way, []).append(max(len(words & text_words) / len(words) for words in word_sets))
+                    pulls[way] += sum(hit.pulled_in is not None for hit in injection.memories)
+                    tokens[way] += count_tokens(injection.text)
+            rows.append(_row(budget, shares, pulls, tokens))
+    return {"seed": seed, "learned": len(training), "links": dict(links), "budgets": rows}
 
 
-def _bank(opened: ExitStack, embedder: str) -> ReasoningBank:
-    folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="reasoningbank-eval-"))
-    return opened.enter_context(
+def _bank(stack: ExitStack, embedder: str) -> ReasoningBank:
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="reasoningbank-eval-"))
+    return stack.enter_context(
         ReasoningBank.open(
             Path(folder) / "bank.db", namespace=NAMESPACE, embedder=embedder, distiller="offline", durability="normal"
         )
@@ -74,30 +74,30 @@ def _bank(opened: ExitStack, embedder: str) -> ReasoningBank:
 
 def _work_and_learn(bank: ReasoningBank, case: Case) -> None:
     session = bank.start_session(case.episode.task)
-    shown = bank.search(case.episode.task, session=session.id).memories
+    hits = bank.search(case.episode.task, session=session.id).memories
     course = course_of(case.episode, "")
-    used = [hit.id for hit in shown if is_followed(hit.memory, course)]
+    used = [hit.id for hit in hits if is_followed(hit.memory, course)]
     bank.end_session(session.id, "success" if case.solution else "failure", used=used)
     bank.keep(case.episode)
     bank.distill()
 
 
-def _row(budget: int, shares: dict[str, list[float]], pulled: Counter[str], tokens: Counter[str]) -> dict[str, Any]:
-    asked = len(shares.get(OFF, ()))
-    row: dict[str, Any] = {"budget": budget, "asked": asked, "words_told": {}}
-    for way, told in shares.items():
+def _row(budget: int, shares: dict[str, list[float]], pulls: Counter[str], tokens: Counter[str]) -> dict[str, Any]:
+    count = len(shares.get(OFF, ()))
+    row: dict[str, Any] = {"budget": budget, "asked": count, "words_told": {}}
+    for way, values in shares.items():
         row["words_told"][way] = {
-            "share": round(sum(told) / asked, 4),
-            "pulled_in": pulled[way],
-            "tokens": round(tokens[way] / asked, 1),
-            **(_difference(told, shares[OFF]) if way != OFF else {}),
+            "share": round(sum(values) / count, 4),
+            "pulled_in": pulls[way],
+            "tokens": round(tokens[way] / count, 1),
+            **(_difference(values, shares[OFF]) if way != OFF else {}),
         }
     return row
 
 
-def _difference(one: Sequence[float], other: Sequence[float]) -> dict[str, float]:
-    """Of the means, with the 2.5 % and 97.5 % points of as many draws of the same questions."""
-    gains = [a - b for a, b in zip(one, other, strict=True)]
+def _difference(values: Sequence[float], other: Sequence[float]) -> dict[str, float]:
+    """Difference of the means, with the 2.5 % and 97.5 % points of as many draws of the same questions."""
+    gains = [a - b for a, b in zip(values, other, strict=True)]
     rng = random.Random(1)  # noqa: S311 - an interval that can be repeated
     means = sorted(sum(rng.choices(gains, k=len(gains))) / len(gains) for _ in range(DRAWS))
     return {

@@ -21,13 +21,13 @@ def machine() -> dict[str, object]:
 
 
 def versions() -> dict[str, str]:
-    found = {}
+    by_package = {}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            by_package[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            by_package[name] = "not installed"
+    return by_package
 
 
 def _cpu() -> str:
@@ -35,5 +35,5 @@ def _cpu() -> str:
         lines = Path("/proc/cpuinfo").read_text("utf-8", errors="replace")
     except OSError:
         lines = ""
-    named = re.search(r"^model name\s*:\s*(.+)$", lines, re.MULTILINE)
-    return named[1].strip() if named else platform.processor() or "unknown"
+    match = re.search(r"^model name\s*:\s*(.+)$", lines, re.MULTILINE)
+    return match[1].strip() if match else platform.processor() or "unknown"

@@ -1,6 +1,6 @@
-"""What a ranking is worth, question by question, and how sure a mean of that is.
+"""Worth of a ranking, question by question, and how sure a mean of that is.
 
-Pure arithmetic on numbers; knows nothing of sets or banks.
+Pure arithmetic on numbers; independent of sets and banks.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ def draws(count: int, seed: int, resamples: int = RESAMPLES) -> NDArray[np.int32
     so that two methods are compared on the same resamples.
     """
     rng = np.random.default_rng(seed)
-    drawn = np.empty((resamples, count), np.int32)
-    for row in drawn:
+    counts = np.empty((resamples, count), np.int32)
+    for row in counts:
         row[:] = np.bincount(rng.integers(0, count, count), minlength=count)
-    return drawn
+    return counts
 
 
 def mean(values: Values, seed: int) -> Estimate:
@@ -71,9 +71,9 @@ def mean(values: Values, seed: int) -> Estimate:
 
 def roc_area(inside: Values, outside: Values, seed: int) -> Estimate:
     """The chance that a question in scope scores above one out of scope; equals count half."""
-    resampled = roc_areas(inside, outside, seed)
-    low, high = _interval(resampled[1:])
-    return Estimate(value=float(resampled[0]), low=low, high=high, count=len(inside) + len(outside))
+    areas = roc_areas(inside, outside, seed)
+    low, high = _interval(areas[1:])
+    return Estimate(value=float(areas[0]), low=low, high=high, count=len(inside) + len(outside))
 
 
 def roc_areas(inside: Values, outside: Values, seed: int) -> Values:
@@ -96,9 +96,9 @@ def acceptance(inside: Values, outside: Values, seed: int) -> dict[str, Estimate
     of_inside = np.vstack([np.ones((1, len(inside)), np.int32), draws(len(inside), seed)])
     of_outside = np.vstack([np.ones((1, len(outside)), np.int32), draws(len(outside), seed + 1)])
     right, wrong = of_inside @ inside, of_outside @ outside
-    missed = len(inside) - right
+    misses = len(inside) - right
     figures = {
-        "F1": 2 * right / np.maximum(2 * right + wrong + missed, 1e-9),
+        "F1": 2 * right / np.maximum(2 * right + wrong + misses, 1e-9),
         "precision": right / np.maximum(right + wrong, 1e-9),
         "accepted": right / max(len(inside), 1),
     }
@@ -111,15 +111,15 @@ def acceptance(inside: Values, outside: Values, seed: int) -> dict[str, Estimate
 
 
 def difference(values: Values, other: Values, seed: int) -> Estimate:
-    """Of two methods on the same questions."""
+    """Difference of two methods on the same questions."""
     return mean(values - other, seed)
 
 
-def area_difference(one: tuple[Values, Values], other: tuple[Values, Values], seed: int) -> Estimate:
-    """Of two methods' areas; each is given as its scores in scope and out of it."""
-    apart = roc_areas(*one, seed) - roc_areas(*other, seed)
+def area_difference(scores: tuple[Values, Values], other: tuple[Values, Values], seed: int) -> Estimate:
+    """Difference of two methods' areas; each is given as its scores in scope and out of it."""
+    apart = roc_areas(*scores, seed) - roc_areas(*other, seed)
     low, high = _interval(apart[1:])
-    return Estimate(value=float(apart[0]), low=low, high=high, count=len(one[0]) + len(one[1]))
+    return Estimate(value=float(apart[0]), low=low, high=high, count=len(scores[0]) + len(scores[1]))
 
 
 def _interval(values: Values) -> tuple[float, float]:

@@ -40,9 +40,9 @@ class Okapi:
     def scores(self, text: str, before: int | None = None) -> NDArray[np.float64]:
         """One for each document, or for each of the first `before` as if there were no others."""
         there = len(self._lengths) if before is None else before
-        found = np.zeros(there)
+        totals = np.zeros(there)
         if not there:
-            return found
+            return totals
         norms = K1 * (1 - B + B * self._lengths[:there] / max(1e-9, float(self._lengths[:there].mean())))
         for word, often_asked in Counter(words(text)).items():
             if word not in self._postings:
@@ -51,8 +51,8 @@ class Okapi:
             frequency = int(np.searchsorted(at, there))
             at, often = at[:frequency], often[:frequency]
             rarity = np.log1p((there - frequency + 0.5) / (frequency + 0.5))
-            found[at] += often_asked * rarity * often * (K1 + 1) / (often + norms[at])
-        return found
+            totals[at] += often_asked * rarity * often * (K1 + 1) / (often + norms[at])
+        return totals
 
 
 def _text(document: Document) -> str:

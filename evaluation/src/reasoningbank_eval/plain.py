@@ -1,4 +1,4 @@
-"""What a plain search would answer: one side alone, or both put together in the ways that everybody tries first.
+"""Answers of a plain search: one side alone, or both put together in the ways that everybody tries first.
 
 The only file here that knows what an index hands over (`ports.Candidates`); when its columns change, this changes.
 """
@@ -26,47 +26,49 @@ class Ranking:
     positions: tuple[int, ...]
     """The best documents, best first."""
     score: float
-    """What the best one is worth, comparable between questions; 0 when nothing was found."""
+    """Worth of the best one, comparable between questions; 0 when nothing was found."""
 
 
 NOTHING = Ranking(positions=(), score=0.0)
 
 
-def best_of(scores: Scores, barred: int | None = None) -> Ranking:
-    """Of a score for each document; those of 0 do not count, the first of equals wins."""
-    if barred is not None and barred < len(scores):
+def best_of(scores: Scores, own: int | None = None) -> Ranking:
+    """Ranking by a score for each document; those of 0 do not count, the first of equals wins."""
+    if own is not None and own < len(scores):
         scores = scores.copy()
-        scores[barred] = 0.0
+        scores[own] = 0.0
     best = np.argsort(-scores, kind="stable")[:SHOWN]
     best = best[scores[best] > 0.0]
     return Ranking(positions=tuple(best.tolist()), score=float(scores[best[0]])) if len(best) else NOTHING
 
 
-def plain_rankings(candidates: Candidates, position: Mapping[str, int], barred: int | None) -> dict[str, Ranking]:
-    """By method: each side alone as the index has it, reciprocal ranks, and the min-max mix of the best 200."""
-    kept = [row for row, memory_id in enumerate(candidates.ids) if position[memory_id] != barred]
-    if not kept:
+def plain_rankings(candidates: Candidates, position: Mapping[str, int], own: int | None) -> dict[str, Ranking]:
+    """Rankings by method: each side alone as the index has it, reciprocal ranks, and the min-max mix of the best
+    200.
+    """
+    rows = [row for row, memory_id in enumerate(candidates.ids) if position[memory_id] != own]
+    if not rows:
         return dict.fromkeys(("dense", "bm25", "rrf", "mix"), NOTHING)
-    positions = np.array([position[candidates.ids[row]] for row in kept])
-    cosine = _whole_text(candidates.cosine[kept])
-    keyword = candidates.keyword[kept].astype(np.float64)
-    met = keyword / candidates.keyword_ceiling if candidates.keyword_ceiling > 0 else np.zeros(len(kept))
+    positions = np.array([position[candidates.ids[row]] for row in rows])
+    cosine = _whole_text(candidates.cosine[rows])
+    keyword = candidates.keyword[rows].astype(np.float64)
+    coverage = keyword / candidates.keyword_ceiling if candidates.keyword_ceiling > 0 else np.zeros(len(rows))
     by_dense, by_keyword = _ranks(cosine), _ranks(keyword)
     ranks = _reciprocal(by_dense) + np.where(keyword > 0.0, _reciprocal(by_keyword), 0.0)
-    mixed = DENSE_SHARE * _stretched(cosine, by_dense) + (1 - DENSE_SHARE) * _stretched(keyword, by_keyword)
+    mix = DENSE_SHARE * _stretched(cosine, by_dense) + (1 - DENSE_SHARE) * _stretched(keyword, by_keyword)
     # Stretching makes every question's best alike, so the mix is told apart by what it was before.
-    worth = DENSE_SHARE * cosine + (1 - DENSE_SHARE) * met
+    worth = DENSE_SHARE * cosine + (1 - DENSE_SHARE) * coverage
     return {
         "dense": _ranking(positions, cosine, cosine, cosine > 0.0),
         "bm25": _ranking(positions, keyword, keyword, keyword > 0.0),
         "rrf": _ranking(positions, ranks, ranks, ranks > 0.0),
-        "mix": _ranking(positions, mixed, worth, np.ones(len(kept), np.bool_)),
+        "mix": _ranking(positions, mix, worth, np.ones(len(rows), np.bool_)),
     }
 
 
 def _whole_text(cosine: NDArray[np.float32]) -> Scores:
-    found: Scores = np.maximum(np.nan_to_num(cosine, nan=0.0), 0.0).astype(np.float64)
-    return found
+    scores: Scores = np.maximum(np.nan_to_num(cosine, nan=0.0), 0.0).astype(np.float64)
+    return scores
 
 
 def _ranks(scores: Scores) -> NDArray[np.int64]:
@@ -77,8 +79,8 @@ def _ranks(scores: Scores) -> NDArray[np.int64]:
 
 
 def _reciprocal(ranks: NDArray[np.int64]) -> Scores:
-    found: Scores = np.where(ranks <= DEPTH, 1.0 / (RANK_CONSTANT + ranks), 0.0)
-    return found
+    scores: Scores = np.where(ranks <= DEPTH, 1.0 / (RANK_CONSTANT + ranks), 0.0)
+    return scores
 
 
 def _stretched(scores: Scores, ranks: NDArray[np.int64]) -> Scores:
@@ -90,7 +92,7 @@ def _stretched(scores: Scores, ranks: NDArray[np.int64]) -> Scores:
     return np.where(among, (scores - low) / (high - low), 0.0)
 
 
-def _ranking(positions: NDArray[np.int64], scores: Scores, worth: Scores, found: NDArray[np.bool_]) -> Ranking:
+def _ranking(positions: NDArray[np.int64], scores: Scores, worth: Scores, mask: NDArray[np.bool_]) -> Ranking:
     best = np.argsort(-scores, kind="stable")
-    best = best[found[best]][:SHOWN]
+    best = best[mask[best]][:SHOWN]
     return Ranking(positions=tuple(positions[best].tolist()), score=float(worth[best[0]])) if len(best) else NOTHING

@@ -23,8 +23,8 @@ _LEGEND = "dot: the figure; line: its 95 % interval; grey: plain methods of the 
 
 
 def svg(figures: Sequence[Figure], panels: Sequence[Panel], title: str) -> str:
-    found = {((f.embedder, f.method), (f.set, f.measure)): f for f in figures if math.isfinite(f.estimate.value)}
-    rows = [row for row in dict.fromkeys(row for row, _ in found) if any((row, panel) in found for panel in panels)]
+    by_row = {((f.embedder, f.method), (f.set, f.measure)): f for f in figures if math.isfinite(f.estimate.value)}
+    rows = [row for row in dict.fromkeys(row for row, _ in by_row) if any((row, panel) in by_row for panel in panels)]
     bands = [panels[start : start + PANELS_ABREAST] for start in range(0, len(panels), PANELS_ABREAST)]
     lines = _lines(rows)
     band_height = _HEAD + max(lines.values(), default=0) + _ROW + _FOOT
@@ -45,38 +45,38 @@ def svg(figures: Sequence[Figure], panels: Sequence[Panel], title: str) -> str:
                 f'<text x="{_LABEL - 20}" y="{y + 4}" text-anchor="end" fill="{_QUIET}">{escape(embedder)}</text>'
             )
         for place, panel in enumerate(band):
-            shown = {lines[row]: (row, found[row, panel]) for row in rows if (row, panel) in found}
-            parts += _panel(panel, shown, _LABEL + place * (_PANEL + _GAP), max(lines.values()) + _ROW // 2)
+            points = {lines[row]: (row, by_row[row, panel]) for row in rows if (row, panel) in by_row}
+            parts += _panel(panel, points, _LABEL + place * (_PANEL + _GAP), max(lines.values()) + _ROW // 2)
         parts.append("</g>")
     return "\n".join([*parts, "</g>", "</svg>", ""])
 
 
 def _lines(rows: Sequence[Row]) -> dict[Row, int]:
     """How far down each row is; a gap sets one embedder off from the next."""
-    found: dict[Row, int] = {}
+    heights: dict[Row, int] = {}
     y, before = _ROW // 2, ""
     for row in rows:
         y += _ROW // 2 if before and row[0] != before else 0
-        found[row], before = y, row[0]
+        heights[row], before = y, row[0]
         y += _ROW
-    return found
+    return heights
 
 
-def _panel(panel: Panel, shown: dict[int, tuple[Row, Figure]], left: int, bottom: int) -> list[str]:
-    estimates = [figure.estimate for _, figure in shown.values()]
+def _panel(panel: Panel, points: dict[int, tuple[Row, Figure]], x0: int, bottom: int) -> list[str]:
+    estimates = [figure.estimate for _, figure in points.values()]
     first, step, ticks = _scale(
         min((e.low for e in estimates), default=0.0), max((e.high for e in estimates), default=1.0)
     )
 
     def x(value: float) -> float:
-        return round(left + (value - first) / (step * ticks) * _PANEL, 1)
+        return round(x0 + (value - first) / (step * ticks) * _PANEL, 1)
 
-    parts = [f'<text x="{left}" y="-14" font-weight="600">{escape(panel[0])}: {escape(panel[1])}</text>']
+    parts = [f'<text x="{x0}" y="-14" font-weight="600">{escape(panel[0])}: {escape(panel[1])}</text>']
     for tick in range(ticks + 1):
         value = first + tick * step
         parts.append(f'<line x1="{x(value)}" x2="{x(value)}" y1="-4" y2="{bottom}" stroke="{_GRID}"/>')
         parts.append(f'<text x="{x(value)}" y="{bottom + 16}" text-anchor="middle" fill="{_QUIET}">{value:.2f}</text>')
-    for y, ((_, method), figure) in shown.items():
+    for y, ((_, method), figure) in points.items():
         estimate = figure.estimate
         colour = _OURS if method.startswith("hybrid") else _PLAIN
         parts.append(
@@ -84,7 +84,7 @@ def _panel(panel: Panel, shown: dict[int, tuple[Row, Figure]], left: int, bottom
             'stroke-width="2" stroke-opacity="0.45"/>'
         )
         parts.append(f'<circle cx="{x(estimate.value)}" cy="{y}" r="4" fill="{colour}"/>')
-        parts.append(f'<text x="{left + _PANEL + 12}" y="{y + 4}" fill="{colour}">{estimate.value:.3f}</text>')
+        parts.append(f'<text x="{x0 + _PANEL + 12}" y="{y + 4}" fill="{colour}">{estimate.value:.3f}</text>')
     return parts
 
 

@@ -1,6 +1,6 @@
 """Files to rows, with an error that names the file and the line when one is broken.
 
-Knows JSON, JSON Lines and separated values. Refuses to know what the rows mean.
+JSON, JSON Lines and separated values, whatever the rows mean.
 """
 
 from __future__ import annotations

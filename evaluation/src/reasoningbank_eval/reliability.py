@@ -1,4 +1,4 @@
-"""Whether a relevance of 0.8 means that eight in ten are right: bins of what was promised against what came true."""
+"""Reliability of relevance: does 0.8 mean that eight in ten are right? Bins of what was promised and what came true."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Promise = tuple[float, bool, float]
 
 
 def reliability_of(trials: Sequence[Trial], embedder: str) -> Reliability:
-    """Of the hits that one embedder showed, every set weighing the same however many questions it has."""
+    """Reliability of the hits of one embedder, every set weighing the same however many questions it has."""
     promises: list[Promise] = []
     names = []
     for trial in trials:

@@ -1,6 +1,6 @@
 """The whole evaluation of recall: every set with every embedder, and what came of it as one report.
 
-Knows the order of the work. The folder for its banks, the clock and the seed are given.
+The folder for its banks, the clock and the seed are given.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Plan:
     embedders: Sequence[str]
     seed: int
     most_questions: int | None = None
-    """Of each set; None asks them all."""
+    """Questions asked of each set; None asks them all."""
     sizes: Sequence[int] = SIZES
-    """Of banks, for questions with and without an answer."""
+    """Sizes of banks, for questions with and without an answer."""
     only_crowds: bool = False
 
 
@@ -54,7 +54,7 @@ class Report:
 
 
 def plan_of(
-    found: Recognised,
+    data: Recognised,
     embedders: Sequence[str],
     seed: int,
     most_questions: int | None,
@@ -62,7 +62,7 @@ def plan_of(
     sizes: Sequence[int] = SIZES,
     only_crowds: bool = False,
 ) -> Plan:
-    sets = [sampled(labelled, most_questions, seed) for labelled in found.sets]
+    sets = [sampled(dataset, most_questions, seed) for dataset in data.sets]
     return Plan(
         sets=sets,
         embedders=embedders,
@@ -84,19 +84,19 @@ def evaluated(
     (started_at, cpu_before) = clock()
     figures: list[Figure] = []
     trials: list[Trial] = []
-    repeated: list[Repeats] = []
-    for number, labelled in enumerate(() if plan.only_crowds else plan.sets):
-        words = plain_words(labelled)
+    repeat_figures: list[Repeats] = []
+    for number, dataset in enumerate(() if plan.only_crowds else plan.sets):
+        words = plain_words(dataset)
         for embedder in plan.embedders:
             place = folder / f"{number}-{embedder}"
             (place / "crowd").mkdir(parents=True)
-            with watch(f"{labelled.name}, {embedder}") as progress, bank_in(place, embedder) as bank:
-                trial = asked(bank, labelled, words, progress)
+            with watch(f"{dataset.name}, {embedder}") as progress, bank_in(place, embedder) as bank:
+                trial = asked(bank, dataset, words, progress)
             trials.append(trial)
             figures += figures_of(trial, plan.seed)
-            if labelled.kind is not Kind.STREAM and answerable(labelled):
-                with watch(f"{labelled.name}, {embedder}, repeats"), bank_in(place / "crowd", embedder) as bank:
-                    repeated += repeats(bank, labelled, embedder, plan.seed)
+            if dataset.kind is not Kind.STREAM and answerable(dataset):
+                with watch(f"{dataset.name}, {embedder}, repeats"), bank_in(place / "crowd", embedder) as bank:
+                    repeat_figures += repeats(bank, dataset, embedder, plan.seed)
     crowds = list(_crowds(plan, folder, watch))
     ended_at, cpu_after = clock()
     return Report(
@@ -104,7 +104,7 @@ def evaluated(
         unknown=unknown,
         figures=figures,
         reliability=[reliability_of(trials, embedder) for embedder in plan.embedders if trials],
-        repeats=repeated,
+        repeats=repeat_figures,
         crowds=crowds,
         started_at=started_at,
         seconds=ended_at - started_at,
@@ -136,15 +136,15 @@ def report_json(report: Report) -> dict[str, Any]:
         "cpu_seconds": round(report.cpu_seconds, 1),
         "sets": [
             {
-                "name": labelled.name,
-                "kind": labelled.kind.value,
-                "about": labelled.about,
-                "documents": len(labelled.documents),
-                "questions": len(labelled.questions),
-                "answerable": answerable(labelled),
-                "measures": list(MEASURES[labelled.kind]),
+                "name": dataset.name,
+                "kind": dataset.kind.value,
+                "about": dataset.about,
+                "documents": len(dataset.documents),
+                "questions": len(dataset.questions),
+                "answerable": answerable(dataset),
+                "measures": list(MEASURES[dataset.kind]),
             }
-            for labelled in report.plan.sets
+            for dataset in report.plan.sets
         ],
         "unknown": list(report.unknown),
         "figures": [_rounded(asdict(figure)) for figure in report.figures],

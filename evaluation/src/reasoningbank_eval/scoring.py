@@ -44,23 +44,23 @@ class Figure:
 
 
 def figures_of(trial: Trial, seed: int) -> list[Figure]:
-    found: list[Figure] = []
+    figures: list[Figure] = []
     for measure in MEASURES[trial.labelled.kind]:
         if measure in PER_QUESTION:
-            found += _of_rankings(trial, measure, seed)
+            figures += _of_rankings(trial, measure, seed)
         elif measure == ROC:
-            found += _of_scope(trial, seed)
+            figures += _of_scope(trial, seed)
         elif measure == F1:
-            found += _of_floor(trial, seed)
-    return found
+            figures += _of_floor(trial, seed)
+    return figures
 
 
 def _of_rankings(trial: Trial, measure: str, seed: int) -> list[Figure]:
-    judged = [i for i, question in enumerate(trial.labelled.questions) if question.relevant]
+    indices = [i for i, question in enumerate(trial.labelled.questions) if question.relevant]
     questions = trial.labelled.questions
     values: dict[str, Values] = {
-        method: np.array([PER_QUESTION[measure](ranked[i].positions, questions[i].relevant) for i in judged])
-        for method, ranked in trial.rankings.items()
+        method: np.array([PER_QUESTION[measure](rankings[i].positions, questions[i].relevant) for i in indices])
+        for method, rankings in trial.rankings.items()
     }
     best = max(BASELINES, key=lambda method: float(values[method].sum()))
     return [
@@ -78,7 +78,9 @@ def _of_rankings(trial: Trial, measure: str, seed: int) -> list[Figure]:
 
 
 def _of_scope(trial: Trial, seed: int) -> list[Figure]:
-    scores = {method: _split(trial, [ranking.score for ranking in ranked]) for method, ranked in trial.rankings.items()}
+    scores = {
+        method: _split(trial, [ranking.score for ranking in rankings]) for method, rankings in trial.rankings.items()
+    }
     areas = {method: roc_area(*parts, seed) for method, parts in scores.items()}
     best = max(BASELINES, key=lambda method: areas[method].value)
     return [
@@ -96,7 +98,7 @@ def _of_scope(trial: Trial, seed: int) -> list[Figure]:
 
 
 def _of_floor(trial: Trial, seed: int) -> list[Figure]:
-    estimates = acceptance(*_split(trial, [float(taken) for taken in trial.accepted]), seed)
+    estimates = acceptance(*_split(trial, [float(flag) for flag in trial.accepted]), seed)
     return [
         Figure(
             set=trial.labelled.name,

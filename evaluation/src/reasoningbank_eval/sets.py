@@ -1,7 +1,7 @@
-"""What a labelled set is, whatever it was made from: documents, questions, and which answer which.
+"""A labelled set, whatever it was made from: documents, questions, and which answer which.
 
-Knows measures by name and which of them a kind of set is judged by. Refuses to know files and banks.
-A document is named by its position in the set.
+Measures by name, and which of them a kind of set is judged by; independent of files and banks. A document is named by
+its position in the set.
 """
 
 from __future__ import annotations
@@ -69,23 +69,23 @@ class LabelledSet:
     documents: Sequence[Document]
     questions: Sequence[Question]
     about: str
-    """What was read and what was left out, in a sentence."""
+    """A sentence on what was read and what was left out."""
 
 
-def answerable(labelled: LabelledSet) -> int:
-    return sum(1 for question in labelled.questions if question.relevant)
+def answerable(dataset: LabelledSet) -> int:
+    return sum(1 for question in dataset.questions if question.relevant)
 
 
-def sampled(labelled: LabelledSet, most: int | None, seed: int) -> LabelledSet:
+def sampled(dataset: LabelledSet, most: int | None, seed: int) -> LabelledSet:
     """At most so many of the questions, by chance but always the same ones, in their order. Documents all stay.
 
     Questions in scope and out of it keep their proportion.
     """
-    if most is None or len(labelled.questions) <= most:
-        return labelled
-    rng = Random(f"{seed} {labelled.name}")  # noqa: S311 - a repeatable choice, not a secret
-    chosen = sorted(rng.sample(range(len(labelled.questions)), most))
-    return replace(labelled, questions=tuple(labelled.questions[i] for i in chosen))
+    if most is None or len(dataset.questions) <= most:
+        return dataset
+    rng = Random(f"{seed} {dataset.name}")  # noqa: S311 - a repeatable choice, not a secret
+    indices = sorted(rng.sample(range(len(dataset.questions)), most))
+    return replace(dataset, questions=tuple(dataset.questions[i] for i in indices))
 
 
 def draft_of(document: Document) -> Draft:
@@ -96,7 +96,7 @@ def draft_of(document: Document) -> Draft:
 
 def grouped(labels: Sequence[str]) -> dict[str, dict[int, float]]:
     """The positions that carry each label, as gains of one."""
-    found: dict[str, dict[int, float]] = {}
+    by_label: dict[str, dict[int, float]] = {}
     for position, label in enumerate(labels):
-        found.setdefault(label, {})[position] = 1.0
-    return found
+        by_label.setdefault(label, {})[position] = 1.0
+    return by_label

@@ -34,31 +34,31 @@ class Recognised:
     """Folders that hold none, each with the reason."""
 
 
-def recognised(data: Path, wanted: Sequence[str] = ()) -> Recognised:
-    """Every set in `data`, which may be one itself, or only those whose names are `wanted`."""
+def recognised(data: Path, names: Sequence[str] = ()) -> Recognised:
+    """Every set in `data`, which may be one itself, or only those of these `names`."""
     if not data.is_dir():
         raise InvalidInput(
             f"There is no folder {data}. Name one that holds labelled sets: docs/evaluation.md lists the shapes."
         )
     folders = [data, *sorted(path for path in data.iterdir() if path.is_dir() and not path.name.startswith("."))]
-    if wanted:
-        first = {name.partition("/")[0] for name in wanted}
+    if names:
+        first = {name.partition("/")[0] for name in names}
         folders = [folder for folder in folders if folder.name in first]
-    found: list[LabelledSet] = []
+    sets: list[LabelledSet] = []
     unknown: list[str] = []
     for folder in folders:
         here = list(_sets_in(folder))
-        found += here
+        sets += here
         if not here and folder != data:
             unknown.append(f"{folder.name}: no set of a known shape lies in it")
-    if wanted:
-        found = [labelled for labelled in found if {labelled.name, labelled.name.partition("/")[0]} & set(wanted)]
-    missing = sorted(set(wanted) - {n for s in found for n in (s.name, s.name.partition("/")[0])})
+    if names:
+        sets = [dataset for dataset in sets if {dataset.name, dataset.name.partition("/")[0]} & set(names)]
+    missing = sorted(set(names) - {n for s in sets for n in (s.name, s.name.partition("/")[0])})
     if missing:
         raise InvalidInput(f"There is no set {', '.join(missing)} in {data}.")
-    if not found:
+    if not sets:
         raise InvalidInput(f"No labelled set of a known shape lies in {data}: docs/evaluation.md lists the shapes.")
-    return Recognised(sets=tuple(found), unknown=tuple(unknown))
+    return Recognised(sets=tuple(sets), unknown=tuple(unknown))
 
 
 def _sets_in(folder: Path) -> Iterator[LabelledSet]:
@@ -71,8 +71,8 @@ def _sets_in(folder: Path) -> Iterator[LabelledSet]:
 
 def _collection(folder: Path) -> Iterator[LabelledSet]:
     corpus, queries = folder / "corpus.jsonl", folder / "queries.jsonl"
-    judged = [path for split in JUDGED_SPLITS if (path := folder / "qrels" / f"{split}.tsv").is_file()]
-    if not (corpus.is_file() and queries.is_file() and judged):
+    label_files = [path for split in JUDGED_SPLITS if (path := folder / "qrels" / f"{split}.tsv").is_file()]
+    if not (corpus.is_file() and queries.is_file() and label_files):
         return
     documents: list[Document] = []
     position: dict[str, int] = {}
@@ -80,7 +80,7 @@ def _collection(folder: Path) -> Iterator[LabelledSet]:
         position[text_in(row, "_id", corpus, line)] = len(documents)
         title = "" if row.get("title") is None else text_in(row, "title", corpus, line)
         documents.append(Document(title=title, content=text_in(row, "text", corpus, line)))
-    gains, dangling = _gains(judged[0], position)
+    gains, dangling = _gains(label_files[0], position)
     questions = []
     for line, row in json_lines(queries):
         name = text_in(row, "_id", queries, line)
@@ -95,7 +95,7 @@ def _collection(folder: Path) -> Iterator[LabelledSet]:
         kind=Kind.DOCUMENTS,
         documents=documents,
         questions=[question for question in questions if question.text.strip()],
-        about=f"{len(documents):,} documents, {len(questions):,} questions of {judged[0].name}{left_out}",
+        about=f"{len(documents):,} documents, {len(questions):,} questions of {label_files[0].name}{left_out}",
     )
 
 
@@ -140,22 +140,22 @@ def _labelled_rows(path: Path) -> list[tuple[str, str]]:
 
 
 def _of_intents(
-    name: str, known: Sequence[tuple[str, str]], asked: Sequence[tuple[str, str]], strangers: Sequence[str]
+    name: str, examples: Sequence[tuple[str, str]], queries: Sequence[tuple[str, str]], strangers: Sequence[str]
 ) -> LabelledSet:
-    known = [(text, label) for text, label in known if label not in OUT_OF_SCOPE]
-    strangers = [*strangers, *(text for text, label in asked if label in OUT_OF_SCOPE)]
-    asked = [(text, label) for text, label in asked if label not in OUT_OF_SCOPE]
-    positions = grouped([label for _, label in known])
-    questions = [Question(text=text, relevant=positions.get(label, {})) for text, label in asked]
+    examples = [(text, label) for text, label in examples if label not in OUT_OF_SCOPE]
+    strangers = [*strangers, *(text for text, label in queries if label in OUT_OF_SCOPE)]
+    queries = [(text, label) for text, label in queries if label not in OUT_OF_SCOPE]
+    positions = grouped([label for _, label in examples])
+    questions = [Question(text=text, relevant=positions.get(label, {})) for text, label in queries]
     unknown = sum(1 for question in questions if not question.relevant)
     questions += [Question(text=text, relevant={}, in_scope=False) for text in strangers]
-    about = f"{len(known):,} known texts of {len(positions):,} intents, {len(asked):,} questions"
+    about = f"{len(examples):,} known texts of {len(positions):,} intents, {len(queries):,} questions"
     about += f", {len(strangers):,} out of scope" if strangers else ""
     about += f"; {unknown:,} of an intent that no known text has, not counted" if unknown else ""
     return LabelledSet(
         name=name,
         kind=Kind.SCOPE if strangers else Kind.INTENTS,
-        documents=[Document(title=text, content=text) for text, _ in known],
+        documents=[Document(title=text, content=text) for text, _ in examples],
         questions=questions,
         about=about,
     )
@@ -165,23 +165,23 @@ def _of_intents(
 
 
 def _in_json(folder: Path) -> Iterator[LabelledSet]:
-    found = []
+    entries = []
     for path in sorted(folder.glob("*.json")):
         value = json_of(path)
         for shape in (_scope, _stream, _databases):
-            labelled = shape(path, value)
-            if labelled is not None:
-                found.append((path, labelled))
+            dataset = shape(path, value)
+            if dataset is not None:
+                entries.append((path, dataset))
                 break
-    for path, labelled in found:
+    for path, dataset in entries:
         # The folder names a set; where several lie in one, the file does.
-        name = folder.name if len(found) == 1 else f"{folder.name}/{path.stem}"
+        name = folder.name if len(entries) == 1 else f"{folder.name}/{path.stem}"
         yield LabelledSet(
             name=name,
-            kind=labelled.kind,
-            documents=labelled.documents,
-            questions=labelled.questions,
-            about=labelled.about,
+            kind=dataset.kind,
+            documents=dataset.documents,
+            questions=dataset.questions,
+            about=dataset.about,
         )
 
 
@@ -223,31 +223,34 @@ def _stream(path: Path, value: Any) -> LabelledSet | None:
     for position, (text, template) in enumerate(tasks):
         questions.append(Question(text=text, relevant=dict(earlier.get(template, {})), own=position))
         earlier.setdefault(template, {})[position] = 1.0
-    met = sum(1 for question in questions if question.relevant)
+    repeats = sum(1 for question in questions if question.relevant)
     return LabelledSet(
         name=path.stem,
         kind=Kind.STREAM,
         documents=[Document(title=text, content=text) for text, _ in tasks],
         questions=questions,
-        about=f"{len(tasks):,} tasks of a single site of {len(value):,}, {met:,} with an earlier one of their template",
+        about=(
+            f"{len(tasks):,} tasks of a single site of {len(value):,}, "
+            f"{repeats:,} with an earlier one of their template"
+        ),
     )
 
 
 def _databases(path: Path, value: Any) -> LabelledSet | None:
     database = next((name for name in ("db", "db_id") if _rows_with(value, name)), None)
     # Where both are there, `query` is the SQL.
-    asked = next((name for name in ("question", "query") if _rows_with(value, name)), None)
-    if database is None or asked is None:
+    text_field = next((name for name in ("question", "query") if _rows_with(value, name)), None)
+    if database is None or text_field is None:
         return None
     for number, row in enumerate(value):
-        if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in (database, asked)):
-            raise broken(path, f"entry {number} needs {database} and {asked} as texts")
-    rows = [(row[asked], row[database]) for row in value if row[asked].strip()]
+        if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in (database, text_field)):
+            raise broken(path, f"entry {number} needs {database} and {text_field} as texts")
+    rows = [(row[text_field], row[database]) for row in value if row[text_field].strip()]
     positions = grouped([label for _, label in rows])
     questions = []
     for position, (text, label) in enumerate(rows):
-        others = {other: gain for other, gain in positions[label].items() if other != position}
-        questions.append(Question(text=text, relevant=others, own=position))
+        gains = {other: gain for other, gain in positions[label].items() if other != position}
+        questions.append(Question(text=text, relevant=gains, own=position))
     return LabelledSet(
         name=path.stem,
         kind=Kind.LEFT_OUT,

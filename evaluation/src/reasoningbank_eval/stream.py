@@ -64,12 +64,12 @@ class Count:
 
 def orders(number: int, shuffles: int) -> list[tuple[str, list[int]]]:
     """File order first, then shuffled by the seeds 1, 2, …"""
-    found = [("file order", list(range(number)))]
+    entries = [("file order", list(range(number)))]
     for seed in range(1, shuffles + 1):
         order = list(range(number))
         random.Random(seed).shuffle(order)  # noqa: S311 - an order for an experiment
-        found.append((f"seed {seed}", order))
-    return found
+        entries.append((f"seed {seed}", order))
+    return entries
 
 
 def run(exams: Sequence[Exam], order: Sequence[int], setting: Setting, progress: Progress | None = None) -> Count:
@@ -85,9 +85,9 @@ def run(exams: Sequence[Exam], order: Sequence[int], setting: Setting, progress:
 
 
 def _streamed(bank: ReasoningBank, exams: Sequence[Exam], setting: Setting, progress: Progress | None) -> Count:
-    known: dict[str, set[str]] = {}
+    tables_of: dict[str, set[str]] = {}
     used: dict[str, dict[str, frozenset[str]]] = {}
-    stumbled = ceiling = hits = loose = tokens = injections = held = used_ceiling = used_hits = 0
+    stumbles = ceiling = hits = loose = tokens = injections = hold_count = used_ceiling = used_hits = 0
     for number, exam in enumerate(exams, start=1):
         namespace = exam.database if setting.apart else ONE_NAMESPACE
         text = bank.inject(
@@ -96,19 +96,21 @@ def _streamed(bank: ReasoningBank, exams: Sequence[Exam], setting: Setting, prog
         tokens += count_tokens(text)
         holds = bool(text) and told_by_lines(text, exam.needed)
         injections += bool(text)
-        held += holds
-        seen = known.setdefault(exam.database, set())
+        hold_count += holds
+        tables = tables_of.setdefault(exam.database, set())
         if exam.stumbled:
-            stumbled += 1
-            if exam.needed.keys() <= seen:
+            stumbles += 1
+            if exam.needed.keys() <= tables:
                 ceiling += 1
                 hits += holds
                 loose += told_anywhere(text, exam.needed)
             there = used.get(exam.database, {})
-            if all(table in seen or set(columns) <= there.get(table, set()) for table, columns in exam.needed.items()):
+            if all(
+                table in tables or set(columns) <= there.get(table, set()) for table, columns in exam.needed.items()
+            ):
                 used_ceiling += 1
                 used_hits += holds
-        seen.update(exam.described)
+        tables.update(exam.described)
         for table, columns in exam.used.items():
             of_database = used.setdefault(exam.database, {})
             of_database[table] = of_database.get(table, frozenset()) | columns
@@ -119,7 +121,7 @@ def _streamed(bank: ReasoningBank, exams: Sequence[Exam], setting: Setting, prog
         if progress is not None:
             progress(number, len(exams))
     return Count(
-        stumbled=stumbled,
+        stumbled=stumbles,
         ceiling=ceiling,
         hits=hits,
         used_ceiling=used_ceiling,
@@ -127,7 +129,7 @@ def _streamed(bank: ReasoningBank, exams: Sequence[Exam], setting: Setting, prog
         loose_hits=loose,
         tokens=tokens / len(exams),
         injections=injections,
-        held=held,
+        held=hold_count,
         memories=sum(bank.status().memories.values()),
     )
 

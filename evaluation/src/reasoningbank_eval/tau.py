@@ -43,34 +43,36 @@ class Run:
     succeeded: bool
     lesson: str
     deed: str
-    """What it changed, for telling whether two runs did the same."""
+    """Its changes, for telling whether two runs did the same."""
 
 
 def runs(data: Path) -> dict[str, list[Run]]:
-    """By the name of the set, of those whose tasks were run more than once."""
-    found = {name: [_run(case.episode) for case in cases] for name, cases in case_sets(data).items()}
-    repeated = {name: told for name, told in found.items() if len(told) >= RUNS_A_TASK * _tasks_in(told)}
-    if not repeated:
+    """Runs by the name of the set, of those sets whose tasks were run more than once."""
+    by_set = {name: [_run(case.episode) for case in cases] for name, cases in case_sets(data).items()}
+    selection = {
+        name: set_runs for name, set_runs in by_set.items() if len(set_runs) >= RUNS_A_TASK * _tasks_in(set_runs)
+    }
+    if not selection:
         raise NotFound(
             f"No tasks that were run several times lie in {data}. `--data` names the folder that holds the evaluation "
             "sets; docs/evaluation.md lists the shapes."
         )
-    return repeated
+    return selection
 
 
-def _tasks_in(told: Sequence[Run]) -> int:
-    return len({run.task for run in told})
+def _tasks_in(runs: Sequence[Run]) -> int:
+    return len({run.task for run in runs})
 
 
 def _run(episode: Episode) -> Run:
     deeds = [step.action for step in episode.steps if changes_something(step.action)]
-    told = "\n".join(deeds) or "Nothing was changed."
-    lesson = f"{episode.task}\n{told}"[:_LONGEST_LESSON_CHARS]
+    text = "\n".join(deeds) or "Nothing was changed."
+    lesson = f"{episode.task}\n{text}"[:_LONGEST_LESSON_CHARS]
     return Run(task=episode.task, succeeded=episode.outcome == "success", lesson=lesson, deed="\n".join(sorted(deeds)))
 
 
-def shuffled(found: Sequence[Run], seed: int) -> list[Run]:
-    order = list(found)
+def shuffled(runs: Sequence[Run], seed: int) -> list[Run]:
+    order = list(runs)
     random.Random(seed).shuffle(order)  # noqa: S311 - an order for an experiment
     return order
 
@@ -82,54 +84,54 @@ Prediction = tuple[float, bool, str]
 """The confidence in a lesson before a later run of its task, whether that run bore it out, and the task."""
 
 
-def predictions(found: Sequence[Run], flip: float, seed: int, policy: str) -> list[Prediction]:
-    """What was expected of lessons in the later part of the stream, and what came. A lesson's own run is none of it."""
+def predictions(runs: Sequence[Run], flip: float, seed: int, policy: str) -> list[Prediction]:
+    """Predictions from lessons in the later part of the stream, and what came. A lesson's own run is none of it."""
     rng = random.Random(f"{seed} {flip}")  # noqa: S311 - an experiment that can be repeated
     lessons: dict[str, list[tuple[str, bool]]] = {}
-    told: list[Prediction] = []
+    results: list[Prediction] = []
     with ReasoningBank.open(":memory:", embedder="hash", policy=policy, clock=lambda: 1_790_000_000.0) as bank:
-        for number, run in enumerate(shuffled(found, seed)):
-            heard = run.succeeded != (rng.random() < flip)
+        for number, run in enumerate(shuffled(runs, seed)):
+            is_success = run.succeeded != (rng.random() < flip)
             for memory_id, follow in lessons.get(run.task, ()):
-                if number >= LATER * len(found):
-                    told.append((bank.get(memory_id).confidence.mean, run.succeeded == follow, run.task))
-                bank.outcome(memory_id, succeeded=heard == follow)
-            kept = bank.record(
+                if number >= LATER * len(runs):
+                    results.append((bank.get(memory_id).confidence.mean, run.succeeded == follow, run.task))
+                bank.outcome(memory_id, succeeded=is_success == follow)
+            memory = bank.record(
                 title="What was done",
                 content=run.lesson,
-                outcome="success" if heard else "failure",
-                initial_confidence=INITIAL_CONFIDENCE[Outcome.SUCCESS if heard else Outcome.FAILURE],
+                outcome="success" if is_success else "failure",
+                initial_confidence=INITIAL_CONFIDENCE[Outcome.SUCCESS if is_success else Outcome.FAILURE],
             )
-            lessons.setdefault(run.task, []).append((kept.id, heard))
-    return told
+            lessons.setdefault(run.task, []).append((memory.id, is_success))
+    return results
 
 
-def calibration(found: Sequence[Run], flip: float, seeds: int, policy: str) -> dict[str, float]:
+def calibration(runs: Sequence[Run], flip: float, seeds: int, policy: str) -> dict[str, float]:
     """Expected calibration error over orders 1 to `seeds`: the mean, the least and the greatest, and a 95 % interval by
     drawing the tasks again.
     """
-    orders = [predictions(found, flip, seed, policy) for seed in range(1, seeds + 1)]
-    by_task = [_by_task(told) for told in orders]
-    tasks = sorted({task for told in by_task for task in told})
+    orders = [predictions(runs, flip, seed, policy) for seed in range(1, seeds + 1)]
+    by_task = [_by_task(order) for order in orders]
+    tasks = sorted({task for order in by_task for task in order})
     rng = random.Random(f"drawn {flip}")  # noqa: S311 - an experiment that can be repeated
-    drawn = sorted(_error_in(by_task, rng.choices(tasks, k=len(tasks))) for _ in range(_DRAWS)) if tasks else [0.0]
+    errors = sorted(_error_in(by_task, rng.choices(tasks, k=len(tasks))) for _ in range(_DRAWS)) if tasks else [0.0]
     return {
-        **spread([calibration_error([(sure, came) for sure, came, _ in told]) for told in orders]),
-        "low": round(drawn[round(0.025 * (len(drawn) - 1))], 4),
-        "high": round(drawn[round(0.975 * (len(drawn) - 1))], 4),
+        **spread([calibration_error([(sure, came) for sure, came, _ in order]) for order in orders]),
+        "low": round(errors[round(0.025 * (len(errors) - 1))], 4),
+        "high": round(errors[round(0.975 * (len(errors) - 1))], 4),
         "predictions": len(orders[0]),
     }
 
 
-def _by_task(told: Sequence[Prediction]) -> dict[str, list[tuple[float, bool]]]:
-    found: dict[str, list[tuple[float, bool]]] = {}
-    for sure, came, task in told:
-        found.setdefault(task, []).append((sure, came))
-    return found
+def _by_task(order: Sequence[Prediction]) -> dict[str, list[tuple[float, bool]]]:
+    by_task: dict[str, list[tuple[float, bool]]] = {}
+    for sure, came, task in order:
+        by_task.setdefault(task, []).append((sure, came))
+    return by_task
 
 
 def _error_in(orders: Sequence[dict[str, list[tuple[float, bool]]]], tasks: Sequence[str]) -> float:
-    errors = [calibration_error([one for task in tasks for one in told.get(task, ())]) for told in orders]
+    errors = [calibration_error([pair for task in tasks for pair in order.get(task, ())]) for order in orders]
     return sum(errors) / len(errors)
 
 
@@ -149,12 +151,12 @@ class Ranked:
 class Shelf:
     """A bank with every run's lesson in it and no evidence; each experiment works on a copy."""
 
-    def __init__(self, found: Sequence[Run], folder: Path) -> None:
-        self._found = list(found)
+    def __init__(self, runs: Sequence[Run], folder: Path) -> None:
+        self._found = list(runs)
         self._folder = folder
         with ReasoningBank.open(folder / "bare" / "bank.db", namespace="n") as bank:
             self._ids = bank.record_many(
-                {"title": "What was done", "content": run.lesson, "initial_confidence": 0.5} for run in found
+                {"title": "What was done", "content": run.lesson, "initial_confidence": 0.5} for run in runs
             )
             bank.catch_up()
 
@@ -169,10 +171,10 @@ class Shelf:
             # What it survives is not the question here.
             with ReasoningBank.open(target / "bank.db", namespace="n", durability="normal") as bank:
                 for run in self._found:
-                    heard = run.succeeded != (rng.random() < flip)
+                    is_success = run.succeeded != (rng.random() < flip)
                     for memory_id, other in zip(self._ids, self._found, strict=True):
                         if other is not run and other.task == run.task and other.deed == run.deed:
-                            bank.outcome(memory_id, succeeded=heard)
+                            bank.outcome(memory_id, succeeded=is_success)
                 return self._pairs(bank)
 
     def _pairs(self, bank: ReasoningBank) -> Ranked:
@@ -196,40 +198,40 @@ class Shelf:
         )
 
 
-def _above(one: float, other: float) -> float:
-    return 0.5 if one == other else float(one > other)
+def _above(score: float, other: float) -> float:
+    return 0.5 if score == other else float(score > other)
 
 
 # ---------------------------------------------------------------- everything
 
 
-def report(found: Sequence[Run], seeds: int) -> dict[str, Any]:
+def report(runs: Sequence[Run], seeds: int) -> dict[str, Any]:
     rows = [
-        {"flipped": flip, "calibration_error": calibration(found, flip, seeds, "bayes"), "pairs": 0} for flip in FLIPS
+        {"flipped": flip, "calibration_error": calibration(runs, flip, seeds, "bayes"), "pairs": 0} for flip in FLIPS
     ]
-    told: dict[str, Any] = {"runs": len(found), "tasks": _tasks_in(found), "seeds": seeds, "by_flip": rows}
-    if len(found) > MOST_RANKED_RUNS:
-        told["not_run"] = {"ranking": f"more than {MOST_RANKED_RUNS} runs; --episodes takes the first tasks only"}
+    result: dict[str, Any] = {"runs": len(runs), "tasks": _tasks_in(runs), "seeds": seeds, "by_flip": rows}
+    if len(runs) > MOST_RANKED_RUNS:
+        result["not_run"] = {"ranking": f"more than {MOST_RANKED_RUNS} runs; --episodes takes the first tasks only"}
     else:
-        _rank(rows, found, seeds)
-    told["calibration_error_by_policy"] = {
-        policy: calibration(found, 0.0, seeds, policy) for policy in ("bayes", "signals", "ratchet", "factors")
+        _rank(rows, runs, seeds)
+    result["calibration_error_by_policy"] = {
+        policy: calibration(runs, 0.0, seeds, policy) for policy in ("bayes", "signals", "ratchet", "factors")
     }
-    return told
+    return result
 
 
-def _rank(rows: Sequence[dict[str, Any]], found: Sequence[Run], seeds: int) -> None:
+def _rank(rows: Sequence[dict[str, Any]], runs: Sequence[Run], seeds: int) -> None:
     with tempfile.TemporaryDirectory(prefix="reasoningbank-eval-") as folder:
-        shelf = Shelf(found, Path(folder))
+        shelf = Shelf(runs, Path(folder))
         for row in rows:
-            ranked = [shelf.ranked(row["flipped"], seed) for seed in range(1, seeds + 1)]
-            row["outcome_weighted"] = spread([one.weighted for one in ranked])
-            row["by_confidence"] = spread([one.by_confidence for one in ranked])
-            row["relevance_only"] = spread([one.relevance_only for one in ranked])
-            row["pairs"] = ranked[0].pairs
+            rankings = [shelf.ranked(row["flipped"], seed) for seed in range(1, seeds + 1)]
+            row["outcome_weighted"] = spread([ranking.weighted for ranking in rankings])
+            row["by_confidence"] = spread([ranking.by_confidence for ranking in rankings])
+            row["relevance_only"] = spread([ranking.relevance_only for ranking in rankings])
+            row["pairs"] = rankings[0].pairs
 
 
-def fewer(found: Sequence[Run], most: int) -> list[Run]:
+def fewer(runs: Sequence[Run], most: int) -> list[Run]:
     """The runs of the first tasks only, for a quick look."""
-    tasks = list(dict.fromkeys(run.task for run in found))[:most]
-    return [run for run in found if run.task in set(tasks)]
+    tasks = list(dict.fromkeys(run.task for run in runs))[:most]
+    return [run for run in runs if run.task in set(tasks)]

@@ -20,16 +20,16 @@ def measure(episodes: Sequence[Episode]) -> dict[str, Any]:
             start, cpu = time.perf_counter(), time.process_time()
             for episode in episodes:
                 bank.keep(episode)
-            kept = time.perf_counter()
+            keep_end = time.perf_counter()
             bank.distill()
-            distilled, spent = time.perf_counter(), time.process_time() - cpu
+            distill_end, cpu_s = time.perf_counter(), time.process_time() - cpu
             bank.catch_up()
-            indexed = time.perf_counter()
+            index_end = time.perf_counter()
     return {
         "sessions": len(episodes),
-        "sessions_a_minute": round(60 * len(episodes) / (distilled - start)),
-        "keeping_s": round(kept - start, 2),
-        "distilling_s": round(distilled - kept, 2),
-        "indexing_s": round(indexed - distilled, 2),
-        "cpu_ms_a_session": round(1000 * spent / len(episodes), 2),
+        "sessions_a_minute": round(60 * len(episodes) / (distill_end - start)),
+        "keeping_s": round(keep_end - start, 2),
+        "distilling_s": round(distill_end - keep_end, 2),
+        "indexing_s": round(index_end - distill_end, 2),
+        "cpu_ms_a_session": round(1000 * cpu_s / len(episodes), 2),
     }

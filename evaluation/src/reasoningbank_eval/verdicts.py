@@ -21,38 +21,42 @@ BINS = ((0.0, 0.8), (0.8, 0.9), (0.9, 1.01))
 
 
 def report(data: Path, most: int | None) -> dict[str, Any]:
-    """By the name of the set."""
-    rewarded = {
+    """Figures by the name of the set."""
+    by_set = {
         name: [case.episode for case in cases if case.episode.outcome in ("success", "failure")][:most]
         for name, cases in case_sets(data).items()
     }
-    return {name: told(episodes) for name, episodes in rewarded.items() if episodes}
+    return {name: told(episodes) for name, episodes in by_set.items() if episodes}
 
 
 def told(episodes: Sequence[Episode]) -> dict[str, Any]:
-    verdicts = [(judge(replace(one, outcome=None, reward=None)), one.outcome == "success") for one in episodes]
-    spoken = [(verdict, rewarded) for verdict, rewarded in verdicts if verdict.outcome is not VerdictOutcome.UNKNOWN]
-    rewarded_share = sum(rewarded for _, rewarded in verdicts) / len(verdicts)
+    verdicts = [
+        (judge(replace(episode, outcome=None, reward=None)), episode.outcome == "success") for episode in episodes
+    ]
+    judgements = [
+        (verdict, is_success) for verdict, is_success in verdicts if verdict.outcome is not VerdictOutcome.UNKNOWN
+    ]
+    rewarded_share = sum(is_success for _, is_success in verdicts) / len(verdicts)
     return {
         "episodes": len(verdicts),
-        "judged": len(spoken),
-        "right": sum(_right(*one) for one in spoken),
-        "right_share": share_with_interval(sum(_right(*one) for one in spoken), len(spoken)),
+        "judged": len(judgements),
+        "right": sum(_right(*judgement) for judgement in judgements),
+        "right_share": share_with_interval(sum(_right(*judgement) for judgement in judgements), len(judgements)),
         "always_the_commoner": round(max(rewarded_share, 1 - rewarded_share), 4),
-        "by_certainty": [row for low, high in BINS if (row := _bin(spoken, low, high))],
+        "by_certainty": [row for low, high in BINS if (row := _bin(judgements, low, high))],
     }
 
 
-def _bin(spoken: Sequence[tuple[Verdict, bool]], low: float, high: float) -> dict[str, Any]:
-    inside = [one for one in spoken if low <= one[0].certainty < high]
+def _bin(judgements: Sequence[tuple[Verdict, bool]], low: float, high: float) -> dict[str, Any]:
+    inside = [judgement for judgement in judgements if low <= judgement[0].certainty < high]
     if not inside:
         return {}
     return {
         "verdicts": len(inside),
         "claimed": round(sum(verdict.certainty for verdict, _ in inside) / len(inside), 4),
-        "right": round(sum(_right(*one) for one in inside) / len(inside), 4),
+        "right": round(sum(_right(*judgement) for judgement in inside) / len(inside), 4),
     }
 
 
-def _right(verdict: Verdict, rewarded: bool) -> bool:
-    return (verdict.outcome is VerdictOutcome.SUCCESS) == rewarded
+def _right(verdict: Verdict, is_success: bool) -> bool:
+    return (verdict.outcome is VerdictOutcome.SUCCESS) == is_success

@@ -17,8 +17,7 @@
     bank.teams      which projects are a team                 team_roster
     bank.rules      what the user wants done                  rule_book
 
-Knows which room does what and what the defaults are; no verb does its work here. `wiring`, which knows the backends,
-makes it.
+No verb does its work here: each hands over to the room that does. `wiring`, which knows the backends, makes a bank.
 """
 
 from __future__ import annotations
@@ -121,7 +120,7 @@ class Bank:
 
     @property
     def context(self) -> BankContext:
-        """What every verb has at hand, for the doors that must know more than a verb tells."""
+        """Everything that the verbs have at hand, for the doors that must know more than a verb tells."""
         return self._context
 
     @property
@@ -131,12 +130,12 @@ class Bank:
 
     @property
     def tenant(self) -> str:
-        """Whose memories these are."""
+        """The tenant whose memories these are."""
         return self._context.tenant
 
     @property
     def settings(self) -> Settings:
-        """What is in force here: defaults, then what files, the environment and the caller have said."""
+        """Settings in force here: defaults, then what files, the environment and the caller have said."""
         return self._context.settings
 
     @property
@@ -149,10 +148,10 @@ class Bank:
 
         It costs next to nothing and need not be closed; `namespace` is the one that its verbs mean by default.
         """
-        chosen = self._context.namespace if namespace is None else clean_namespace(namespace)
+        default = self._context.namespace if namespace is None else clean_namespace(namespace)
         owner = clean_tenant(tenant)
         scrubber = scrubbing.scrubber_for(self._context.store, owner)
-        context = replace(self._context, tenant=owner, namespace=chosen, scrubber=scrubber)
+        context = replace(self._context, tenant=owner, namespace=default, scrubber=scrubber)
         return SharedBank(context, self._engine, self.learning.at(context))
 
     def atomically(self, act: Callable[[Bank, Writer], T], *, coming: Any = None) -> T:
@@ -199,7 +198,7 @@ class Bank:
 
     @property
     def secrets(self) -> Secrets:
-        """What is taken out of every text: ask, look through what is kept already, and say what is no secret."""
+        """Secrets taken out of every text: ask for them, look through what is kept already, and say what is none."""
         from reasoningbank.bank.secrets import Secrets
 
         return Secrets(self._context, self._engine, self._adopt)
@@ -209,7 +208,7 @@ class Bank:
 
     @property
     def gaps(self) -> KnowledgeGaps:
-        """What was asked for in vain and would still be: list, forget and clear it."""
+        """Knowledge gaps, asked for in vain and still without an answer: list, forget and clear them."""
         from reasoningbank.bank.gaps import KnowledgeGaps
 
         return KnowledgeGaps(self._context, self._engine)
@@ -242,15 +241,15 @@ class Bank:
 
         With `vector`, the caller's own vector of the content is kept and used instead of embedding it.
         """
-        wanted = memories.draft_of(draft, options)
+        full_draft = memories.draft_of(draft, options)
         if vector is None:
-            return memories.record(self._context, wanted)
+            return memories.record(self._context, full_draft)
         from reasoningbank.bank.search import unit_vector
         from reasoningbank.recall.index_follower import Follower
 
         identity = self._engine.identity
         vectors = {Follower.facet: unit_vector(vector, identity.dimension)}
-        return memories.record(self._context, wanted, identity=identity, vectors=vectors)
+        return memories.record(self._context, full_draft, identity=identity, vectors=vectors)
 
     def store(self, key: str, value: str, **options: Any) -> Remembered:
         """Keep `value` under `key`. The same key in the same namespace makes a new revision, not a second memory;
@@ -262,13 +261,13 @@ class Bank:
         self, drafts: Iterable[Draft | Mapping[str, Any]], *, progress: Callable[[int], None] | None = None
     ) -> builtins.list[str]:
         """The bulk path: keep many and return their ids. What was kept before an error stays kept."""
-        with self._engine.following(progress) as told:
-            return memories.record_many(self._context, drafts, told)
+        with self._engine.following(progress) as on_progress:
+            return memories.record_many(self._context, drafts, on_progress)
 
     # ------------------------------------------------------------ reading and changing
 
     def get(self, reference: str, *, namespace: str | None = None) -> Remembered:
-        """By id, by key within a namespace, or by a beginning or ending of an id that only one memory has."""
+        """Find a memory by id, by key within a namespace, or by a beginning or ending of an id that no other has."""
         return memories.get(self._context, reference, namespace)
 
     def list(
@@ -343,8 +342,8 @@ class Bank:
 
     def changes(self, *, after: int = 0, limit: int = 1000) -> builtins.list[Change]:
         """The feed: what was committed after a number, of this tenant, in order."""
-        found = self._context.store.changes(after, memories.checked_limit(limit))
-        return [change for change in found if change.tenant == self._context.tenant]
+        entries = self._context.store.changes(after, memories.checked_limit(limit))
+        return [change for change in entries if change.tenant == self._context.tenant]
 
     # ------------------------------------------------------------ finding
 
@@ -360,7 +359,7 @@ class Bank:
         return query_of(self._context.settings, query, options, injects=injects)
 
     def candidates(self, query: str | Query, *, depth: int = 200) -> Candidates:
-        """What the vectors and the words find on their own, at most `depth` each, before ranking: for evaluation."""
+        """Hits of the vectors and of the words on their own, at most `depth` each, before ranking: for evaluation."""
         from reasoningbank.bank import search
 
         return search.candidates(self._context, self._engine, self._query_of(query, {}), depth)
@@ -373,8 +372,8 @@ class Bank:
         """As `inject`, with the memories that the text holds, or the reason why there is none."""
         from reasoningbank.bank import search
 
-        asked = self._query_of(task, options, injects=True)
-        return search.injection(self._context, self._engine, self.learning, asked, max_tokens)
+        query = self._query_of(task, options, injects=True)
+        return search.injection(self._context, self._engine, self.learning, query, max_tokens)
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Vectors of this bank's embedder, one row a text."""
@@ -382,11 +381,11 @@ class Bank:
 
         return search.vectors_of(self._context, self._engine, texts)
 
-    def compare(self, one: str, other: str, *, metric: str = "cosine") -> float:
+    def compare(self, text: str, other: str, *, metric: str = "cosine") -> float:
         """How alike two texts are to this bank's embedder: `cosine` (1 same, 0 unrelated) or `euclidean` (0 same)."""
         from reasoningbank.bank import search
 
-        return search.likeness(self._context, self._engine, one, other, metric)
+        return search.likeness(self._context, self._engine, text, other, metric)
 
     # ------------------------------------------------------------ evidence
 
@@ -394,23 +393,23 @@ class Bank:
         """Say whether a memory helped; returns the new confidence."""
         from reasoningbank.learn import evidence
 
-        given = evidence.Evidence(kind=SignalKind.FEEDBACK, positive=helpful, comment=comment, source=source)
-        return evidence.give(self._context, reference, given).confidence
+        signal = evidence.Evidence(kind=SignalKind.FEEDBACK, positive=helpful, comment=comment, source=source)
+        return evidence.give(self._context, reference, signal).confidence
 
     def outcome(self, reference: str, *, succeeded: bool, session: str | None = None, comment: str = "") -> Confidence:
         """Say how a task went in which a memory was used; returns the new confidence."""
         from reasoningbank.learn import evidence
 
-        given = evidence.Evidence(
+        signal = evidence.Evidence(
             kind=SignalKind.COMPLETION, positive=succeeded, trajectory_id=session, comment=comment, source="task"
         )
-        return evidence.give(self._context, reference, given).confidence
+        return evidence.give(self._context, reference, signal).confidence
 
     def stability(self, reference: str, *, survived: bool, session: str | None = None, comment: str = "") -> Confidence:
         """Say whether the code that a memory led to lasted or was taken back; returns the new confidence."""
         from reasoningbank.learn import evidence
 
-        given = evidence.Evidence(
+        signal = evidence.Evidence(
             kind=SignalKind.STABILITY,
             positive=survived,
             # It comes on top of the use whose code it was.
@@ -419,7 +418,7 @@ class Bank:
             trajectory_id=session,
             comment=comment,
         )
-        return evidence.give(self._context, reference, given).confidence
+        return evidence.give(self._context, reference, signal).confidence
 
     def history(self, reference: str, *, policy: str | None = None, context_match: float = 1.0) -> History:
         """Every revision of a memory, and its confidence after each piece of evidence; by another `policy`, what that
@@ -432,20 +431,20 @@ class Bank:
     def report(
         self, *, namespace: str | None = None, since: float | None = None, limit: int = DEFAULT_LIST_LIMIT
     ) -> Report:
-        """What each memory has done, what difference it makes, and what is dead weight; "*" is every namespace."""
+        """Uses of each memory, the difference that it makes, and what is dead weight; "*" is every namespace."""
         from reasoningbank.learn.report import report
 
         self._engine.flush_shown()
         return report(self._context, **memories.in_namespace(self._context, namespace), since=since, limit=limit)
 
     def trends(self, *, days: int = 30, namespace: str | None = None) -> Trends:
-        """What was learned, how tasks went and how sure the bank was, by day; "*" is every namespace."""
+        """Trends by day: what was learned, how tasks went and how sure the bank was; "*" is every namespace."""
         from reasoningbank.learn.trends import trends
 
         return trends(self._context, **memories.in_namespace(self._context, namespace), days=days)
 
     def account(self, session: str) -> SessionAccount:
-        """What was shown in a session, what came of it, and what was learned from it."""
+        """Account of a session: what was shown in it, what came of it, and what was learned from it."""
         from reasoningbank.learn.account import account
 
         self._engine.flush_shown()
@@ -483,11 +482,12 @@ class Bank:
         """
         from reasoningbank.learn import sessions
 
-        given = metadata or {}
-        return sessions.start(self._context, task, namespace=namespace, agent=agent, metadata=given, speaker=speaker)
+        return sessions.start(
+            self._context, task, namespace=namespace, agent=agent, metadata=metadata or {}, speaker=speaker
+        )
 
     def add_step(self, session: str, action: str, result: str = "", metadata: Mapping[str, Any] | None = None) -> Step:
-        """What was done in a session, and what came of it."""
+        """Note what was done in a session, and what came of it."""
         from reasoningbank.learn import sessions
 
         return sessions.step(self._context, session, action, result, metadata or {})
@@ -499,7 +499,7 @@ class Bank:
         return sessions.track(self._context, reference, action, result, metadata or {})
 
     def track_of(self, reference: str) -> builtins.list[Step]:
-        """What was done under a memory, in order."""
+        """Steps that were done under a memory, in order."""
         from reasoningbank.learn import sessions
 
         return sessions.track_of(self._context, reference)
@@ -587,8 +587,8 @@ class Bank:
         origin: str = USER,
     ) -> Edge:
         """Join two memories or nodes; `text` is the sentence that says why. The same pair and kind again revises it."""
-        said = LinkSaying(weight=weight, text=text, evidence=evidence, tags=tags, origin=origin)
-        return link(self._context, source, target, kind, said)
+        saying = LinkSaying(weight=weight, text=text, evidence=evidence, tags=tags, origin=origin)
+        return link(self._context, source, target, kind, saying)
 
     def unlink(self, reference: str) -> Edge:
         """Take an edge out again, by its id or name."""
@@ -597,7 +597,7 @@ class Bank:
     def neighbours(
         self, reference: str, *, kind: str | None = None, direction: str = "both", depth: int = 1
     ) -> builtins.list[Neighbour]:
-        """What can be reached along edges, the nearest first; `direction` is out, in or both."""
+        """Memories and nodes reached along edges, the nearest first; `direction` is out, in or both."""
         from reasoningbank.graph.walk import neighbours
 
         return neighbours(self._context, reference, kind=kind, direction=direction, depth=depth)
@@ -642,9 +642,15 @@ class Bank:
         """
         from reasoningbank.exchange.importer import import_path
 
-        with nullcontext(progress) if dry_run else self._engine.following(progress) as told:
+        with nullcontext(progress) if dry_run else self._engine.following(progress) as on_progress:
             return import_path(
-                self._context, Path(path), layout=layout, dry_run=dry_run, restore=restore, name=name, progress=told
+                self._context,
+                Path(path),
+                layout=layout,
+                dry_run=dry_run,
+                restore=restore,
+                name=name,
+                progress=on_progress,
             )
 
     # ------------------------------------------------------------ keeping
@@ -684,7 +690,7 @@ class Bank:
 
     @property
     def has_open_index(self) -> bool:
-        """Whether something has been searched here, so that index and model are loaded."""
+        """True if something has been searched here, so that index and model are loaded."""
         return self._engine.is_open
 
     def index_lag(self) -> int:
@@ -695,9 +701,10 @@ class Bank:
         return count_changes(store, 0) if info is None else count_changes(store, info.applied) + info.awaiting_vectors
 
     def verify(self, *, index_only: bool = False) -> builtins.list[Damage]:
-        """What is damaged: pages, rows, what is kept of trust, what this tenant believes without a reason; and what of
-        the index does not match its checksums or the records, under the kind `index`. `mend_index` builds that again;
-        a search that comes across it does so too. `index engine` is one in a server that does not answer.
+        """Find damage: to pages, to rows, to what is kept of trust, to what this tenant believes without a reason;
+        and what of the index does not match its checksums or the records, under the kind `index`. `mend_index`
+        builds that again; a search that comes across it does so too. `index engine` is one in a server that does
+        not answer.
         """
         from reasoningbank.guard.audit import believed_without_reason
 
@@ -717,7 +724,7 @@ class Bank:
         self._context.store.backup(Path(target), progress)
 
     def status(self) -> Status:
-        """What is in force and what the bank holds."""
+        """Settings in force and contents of the bank."""
         from reasoningbank.bank.status import status_of
 
         return status_of(self._context, self._engine, self.learning)

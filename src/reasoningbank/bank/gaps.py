@@ -1,7 +1,6 @@
 """`bank.gaps`: what was asked for in vain and would still be.
 
-Knows whose questions are listed and how one is dropped. What counts as a gap, and which wordings belong together, is
-`recall.gaps`' business.
+What counts as a gap, and which wordings belong together, is `recall.gaps`' business.
 """
 
 from __future__ import annotations
@@ -29,31 +28,33 @@ class KnowledgeGaps:
     ) -> Gaps:
         """Most asked first; `since` is when it was asked last, "*" every namespace."""
         most = memories.checked_limit(limit)
-        wanted = memories.in_namespace(self._context, namespace).get("namespace")
+        own_namespace = memories.in_namespace(self._context, namespace).get("namespace")
         self._engine.flush_shown()
-        logged = [
+        gaps = [
             self._context.scrub_for_output(gap)
             for gap in self._context.store.gaps(self._context.tenant)
             if (since is None or gap.last_at >= since)
-            and (wanted is None or gap.namespace in (wanted, EVERY_NAMESPACE))
+            and (own_namespace is None or gap.namespace in (own_namespace, EVERY_NAMESPACE))
         ]
-        if not logged:
+        if not gaps:
             return Gaps(open=(), answered=0, unchecked=0)
-        return self._engine.using(lambda searcher: list_gaps(logged, self._answers(searcher), searcher.embed, most))
+        return self._engine.using(lambda searcher: list_gaps(gaps, self._answers(searcher), searcher.embed, most))
 
     def forget(self, gap_id: str) -> int:
         """Drop a gap, with every wording that a listing shows under it; says how many log lines that were."""
         there = self.list(namespace=EVERY_NAMESPACE, limit=memories.MOST_LISTED).open
-        typed = gap_id.strip().rstrip("….").lower()
-        fitting = [gap for gap in there if any(known.startswith((typed, f"gap_{typed}")) for known in gap.ids)]
-        if len(fitting) > 1 and len(typed) >= LEAST_TYPED:
+        prefix = gap_id.strip().rstrip("….").lower()
+        fitting = [
+            gap for gap in there if any(wording_id.startswith((prefix, f"gap_{prefix}")) for wording_id in gap.ids)
+        ]
+        if len(fitting) > 1 and len(prefix) >= LEAST_TYPED:
             listed_ids = ", ".join(f"{gap.id} ({gap.question[:40]})" for gap in fitting[:5])
             raise InvalidInput(f"{gap_id!r} fits several gaps: {listed_ids}. Type more of it.")
-        ids = fitting[0].ids if fitting and len(typed) >= LEAST_TYPED else (gap_id,)
-        dropped = self._context.store.drop_gaps(self._context.tenant, ids)
-        if not dropped:
+        ids = fitting[0].ids if fitting and len(prefix) >= LEAST_TYPED else (gap_id,)
+        count = self._context.store.drop_gaps(self._context.tenant, ids)
+        if not count:
             raise NotFound(f"There is no gap {gap_id!r} here: `gaps` lists them.")
-        return dropped
+        return count
 
     def clear(self) -> int:
         """Drop every gap of this tenant; says how many there were."""
@@ -67,7 +68,7 @@ class KnowledgeGaps:
         # As it would be asked today: what is believed too little to be shown is no answer.
 
         def found_for(gap: Gap) -> bool:
-            asked = replace(asked_again(gap), min_confidence=search.min_confidence, profile=search.profile)
-            return not searcher.search(asked, tenant=tenant, namespace=namespace, noted=False).abstained
+            query = replace(asked_again(gap), min_confidence=search.min_confidence, profile=search.profile)
+            return not searcher.search(query, tenant=tenant, namespace=namespace, noted=False).abstained
 
         return found_for

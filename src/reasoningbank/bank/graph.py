@@ -85,15 +85,15 @@ class GraphMemory:
         """A node by its name or id, or a lesson by its key or id."""
         with self._context.read_for_output() as reader:
             record = find_record(self._context, reader, reference, namespace)
-            found = make_vertices(reader, [record])
-        if not found:
+            vertices = make_vertices(reader, [record])
+        if not vertices:
             raise NotFound(f"{reference!r} is not to be shown: its origin was revoked, or it is not active.")
-        return found[0]
+        return vertices[0]
 
     def conversation(self, conv_id: str, *, namespace: str | None = None) -> Subgraph:
         """The nodes of one conversation, as they came, with the edges among them and the lessons learned from them."""
-        wanted = clean_name(conv_id, "conv_id")
-        return conversation.snapshot(self._context, wanted, namespace)
+        name = clean_name(conv_id, "conv_id")
+        return conversation.snapshot(self._context, name, namespace)
 
     def part(
         self, *, around: str | None = None, limit: int = DEFAULT_VERTICES, namespace: str | None = None
@@ -112,19 +112,19 @@ class GraphMemory:
     def asked_often(
         self, role: str | None = None, *, limit: int = 10, namespace: str | None = None
     ) -> list[AskedTopic]:
-        """What somebody asks often, by `user_role`: topics with their requests, the most frequent first."""
+        """Topics that somebody asks often, by `user_role`, with their requests, the most frequent first."""
         return asked_often(self._context, role, namespace, limit)
 
-    def seed_fields(self, shown: Subgraph | Vertex) -> dict[str, Any]:
+    def seed_fields(self, part: Subgraph | Vertex) -> dict[str, Any]:
         """Nodes, edges and lessons in the field names that `add` takes; of one vertex, its fields."""
         with self._context.read_for_output() as reader:
-            if isinstance(shown, Vertex):
-                return vertex_views(reader, [shown])[0]
-            return subgraph_view(reader, shown)
+            if isinstance(part, Vertex):
+                return vertex_views(reader, [part])[0]
+            return subgraph_view(reader, part)
 
     def check(self) -> list[Damage]:
-        """What is wrong with the graph: ends and pointers that lead to nothing, fields that are not those of a label,
-        names that stand twice, windows that end before they begin. Empty when all is well.
+        """Find what is wrong with the graph: ends and pointers that lead to nothing, fields that are not those of a
+        label, names that stand twice, windows that end before they begin. Empty when all is well.
         """
         return check_graph(self._context)
 
@@ -136,9 +136,9 @@ class GraphMemory:
             writer.remove(Node, node.id)
             return self._context.scrub_for_output(node)
 
-        removed = self._context.store.write(self._context.tenant, change)
+        record = self._context.store.write(self._context.tenant, change)
         self._follow_erasures()
-        return removed
+        return record
 
     def remove_conversation(self, conv_id: str, *, namespace: str | None = None) -> int:
         """Really erase every node of a conversation with its edges; says how many nodes there were."""
@@ -154,8 +154,8 @@ class GraphMemory:
             if reference is not None:
                 nodes = [self._only_node(reader, reference, namespace)]
             else:
-                wanted = clean_name(conv_id, "conv_id")
-                nodes = conversation.existing_nodes(self._context, reader, wanted, namespace)
+                name = clean_name(conv_id, "conv_id")
+                nodes = conversation.existing_nodes(self._context, reader, name, namespace)
             return conversation.count_with_edges(reader, nodes)
 
     def _only_node(self, reader: Reader, reference: str, namespace: str | None) -> Node:
@@ -208,7 +208,7 @@ class GraphMemory:
         return graph_finding.path_between(self._context, source, target, by, depth, namespace)
 
     def led_to(self, reference: str, *, limit: int = DEFAULT_PATHS, namespace: str | None = None) -> Walk:
-        """What led to a node or lesson: backwards over causal edges."""
+        """Causes of a node or lesson: backwards over causal edges."""
         return graph_finding.ask(self._context, questions.led_to, reference, limit, namespace)
 
     def rests_on(self, reference: str, *, limit: int = DEFAULT_PATHS, namespace: str | None = None) -> Walk:
@@ -216,7 +216,7 @@ class GraphMemory:
         return graph_finding.ask(self._context, questions.rests_on, reference, limit, namespace)
 
     def contradicting(self, reference: str, *, limit: int = DEFAULT_PATHS, namespace: str | None = None) -> Walk:
-        """What contradicts a node or lesson, or what led to it."""
+        """Contradictions of a node or lesson, or of what led to it."""
         return graph_finding.ask(self._context, questions.contradicting, reference, limit, namespace)
 
     def bridges(self, tag: str, *, limit: int = DEFAULT_PATHS, namespace: str | None = None) -> Walk:

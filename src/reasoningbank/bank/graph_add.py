@@ -46,24 +46,24 @@ def add_to_graph(
 
     def change(writer: Writer) -> Added:
         within = replace(context, bare_store=TransactionStore(context.bare_store, writer))
-        kept = [_keep_lesson(within, draft, additions) for draft in drafts]
+        records = [_keep_lesson(within, draft, additions) for draft in drafts]
         pointers = [
             Pointer(place=f"{draft.place}.link_nodes", node=node, lesson=memory.id)
-            for draft, (memory, _) in zip(drafts, kept, strict=True)
+            for draft, (memory, _) in zip(drafts, records, strict=True)
             for node in draft.links
         ]
-        added = add(within, replace(additions, pointers=pointers))
-        counts = dict(added.counts)
-        for _, what in kept:
+        addition = add(within, replace(additions, pointers=pointers))
+        counts = dict(addition.counts)
+        for _, what in records:
             counts[f"lessons {what}"] = counts.get(f"lessons {what}", 0) + 1
-        return replace(added, lessons=tuple(memory.id for memory, _ in kept), counts=counts)
+        return replace(addition, lessons=tuple(memory.id for memory, _ in records), counts=counts)
 
     return context.bare_store.write(context.tenant, change)
 
 
 def _keep_lesson(context: BankContext, draft: LessonDraft, additions: Additions) -> tuple[Memory, str]:
     """A lesson as a memory under its key, and what became of it."""
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "title": draft.title,
         "description": draft.description,
         "outcome": draft.outcome,
@@ -74,9 +74,9 @@ def _keep_lesson(context: BankContext, draft: LessonDraft, additions: Additions)
     }
     before = _lesson_there(context, draft, additions)
     if before is None:
-        given = memories.draft_of(None, {**said, "content": draft.content, "key": draft.name or None})
-        return memories.record(context, given).memory, "added"
-    changes = {name: said[name] for name in ("title", "description", "outcome", "tags")}
+        memory_draft = memories.draft_of(None, {**fields, "content": draft.content, "key": draft.name or None})
+        return memories.record(context, memory_draft).memory, "added"
+    changes = {name: fields[name] for name in ("title", "description", "outcome", "tags")}
     editor = additions.origin
     after = memories.edit(context, before.id, {**changes, "content": draft.content}, editor=editor).memory
     return after, "revised" if after.revision > before.revision else "unchanged"
@@ -86,9 +86,9 @@ def _lesson_there(context: BankContext, draft: LessonDraft, additions: Additions
     """The lesson of that key; without one, what the same origin said in the same words."""
     with context.store.read(context.tenant) as reader:
         if draft.name:
-            found = find_records(context, reader, [draft.name], additions.namespace).get(draft.name)
-            return found if isinstance(found, Memory) else None
-        said = {name: context.scrubber.scrub(getattr(draft, name)).text for name in ("content", "description")}
+            record = find_records(context, reader, [draft.name], additions.namespace).get(draft.name)
+            return record if isinstance(record, Memory) else None
+        texts = {name: context.scrubber.scrub(getattr(draft, name)).text for name in ("content", "description")}
         where = {"namespace": additions.namespace, "origin": additions.origin, "state": LIVE_STATES}
-        alike = reader.select(Memory, {**where, **said}, limit=1)
+        alike = reader.select(Memory, {**where, **texts}, limit=1)
     return alike[0] if alike else None

@@ -39,9 +39,9 @@ def search(
 ) -> GraphHits:
     from reasoningbank.recall.graph_search import search_graph
 
-    asked = make_query(context, question, filters)
+    query = make_query(context, question, filters)
     engine.require_configured_embedder()
-    return engine.using(lambda searcher: search_graph(context, searcher, asked))
+    return engine.using(lambda searcher: search_graph(context, searcher, query))
 
 
 def walk(
@@ -53,14 +53,14 @@ def walk(
     filters: Mapping[str, Any],
 ) -> Walk:
     """A walk from the best hits of a search."""
-    asked = make_query(context, question, {"limit": SEEDS, **filters})
-    found = search(context, engine, asked, {})
+    query = make_query(context, question, {"limit": SEEDS, **filters})
+    hits = search(context, engine, query, {})
     with context.read_for_output() as reader:
-        visible = Visible(reader, _bound(asked.namespace), asked.exclude)
-        walked = walk_from(reader, visible, found, asked.text, bounds, limit)
-    if found.not_yet_indexed:
-        return replace(walked, cut_off={**walked.cut_off, "not yet indexed": found.not_yet_indexed})
-    return walked
+        visible = Visible(reader, _bound(query.namespace), query.exclude)
+        result = walk_from(reader, visible, hits, query.text, bounds, limit)
+    if hits.not_yet_indexed:
+        return replace(result, cut_off={**result.cut_off, "not yet indexed": hits.not_yet_indexed})
+    return result
 
 
 def walk_from_named(
@@ -72,16 +72,16 @@ def walk_from_named(
     filters: Mapping[str, Any],
 ) -> Walk:
     """A walk from nodes and lessons by their names, keys or ids."""
-    named = (seeds,) if isinstance(seeds, str) else tuple(seeds)
-    if len(named) > MOST_SEEDS:
-        raise InvalidInput(f"A walk begins at {MOST_SEEDS} seeds at most, not at {len(named)}.")
-    asked = make_query(context, question or "from named seeds", filters)
+    references = (seeds,) if isinstance(seeds, str) else tuple(seeds)
+    if len(references) > MOST_SEEDS:
+        raise InvalidInput(f"A walk begins at {MOST_SEEDS} seeds at most, not at {len(references)}.")
+    query = make_query(context, question or "from named seeds", filters)
     with context.read_for_output() as reader:
         hits = [
             GraphHit(vertex=vertex, edge=None, score=1.0, parts={"asked for": 1.0})
-            for vertex in (_vertex(context, reader, one, asked.namespace) for one in named)
+            for vertex in (_vertex(context, reader, reference, query.namespace) for reference in references)
         ]
-        visible = Visible(reader, _bound(asked.namespace), asked.exclude)
+        visible = Visible(reader, _bound(query.namespace), query.exclude)
         return walk_from(reader, visible, hits, question, bounds, limit)
 
 
@@ -91,13 +91,13 @@ def path_between(
     if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= MOST_PATH_DEPTH:
         raise InvalidInput(f"depth must be a whole number from 1 to {MOST_PATH_DEPTH}, not {depth!r}.")
     with context.read_for_output() as reader:
-        first, last = (_vertex(context, reader, one, namespace) for one in (source, target))
+        first, last = (_vertex(context, reader, reference, namespace) for reference in (source, target))
         visible = Visible(reader, namespace_asked(context, namespace))
-        found = find_path(first.id, last.id, ties_of(reader, visible), visible, by, depth)
-        if not found.steps:
+        route = find_path(first.id, last.id, ties_of(reader, visible), visible, by, depth)
+        if not route.steps:
             return None
-        made = make_paths(reader, [Trail(found.steps, 1, found.steps[-1].activation)], 1)
-        return made[0] if made else None
+        paths = make_paths(reader, [Trail(route.steps, 1, route.steps[-1].activation)], 1)
+        return paths[0] if paths else None
 
 
 def ask(context: BankContext, question: Question, reference: str, limit: int, namespace: str | None) -> Walk:
@@ -124,7 +124,7 @@ def _bound(namespace: str | None) -> str | None:
 
 def _vertex(context: BankContext, reader: Reader, reference: str, namespace: str | None) -> Vertex:
     own = None if namespace == EVERY_NAMESPACE else namespace
-    found = make_vertices(reader, [find_record(context, reader, reference, own)])
-    if not found:
+    vertices = make_vertices(reader, [find_record(context, reader, reference, own)])
+    if not vertices:
         raise NotFound(f"{reference!r} is not to be shown: its origin was revoked, or it is not active.")
-    return found[0]
+    return vertices[0]

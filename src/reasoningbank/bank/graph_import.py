@@ -38,7 +38,7 @@ class GraphImport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedGraph:
-    """What became of a graph file."""
+    """Outcome of the import of a graph file."""
 
     layout: str
     origin: str
@@ -53,8 +53,8 @@ class ImportedGraph:
 class _GraphRehearsal(Exception):
     """Takes a dry run back; never seen by a caller."""
 
-    def __init__(self, done: ImportedGraph) -> None:
-        self.done = done
+    def __init__(self, outcome: ImportedGraph) -> None:
+        self.outcome = outcome
 
 
 def import_graph(
@@ -67,48 +67,48 @@ def import_graph(
     restore: bool = False,
     name: str | None = None,
 ) -> ImportedGraph:
-    chosen = find_graph_layout(path, layout)
+    graph_layout = find_graph_layout(path, layout)
     wish = GraphImport(
         namespace=context.namespace if namespace is None else clean_namespace(namespace),
-        origin=USER if restore else clean_origin(f"import:{name or chosen}"),
+        origin=USER if restore else clean_origin(f"import:{name or graph_layout}"),
         restore=restore,
         dry_run=dry_run,
     )
-    found = read_graph_file(context, path, chosen)
+    graph = read_graph_file(context, path, graph_layout)
 
     def change(writer: Writer) -> ImportedGraph:
         inside = replace(context, bare_store=TransactionStore(context.bare_store, writer))
-        counts, refused = _take(inside, writer, found, wish)
-        left_out = {context.scrubber.scrub(one).text: count for one, count in found.left_out.items()}
-        done = ImportedGraph(
-            layout=chosen, origin=wish.origin, counts=dict(counts), left_out=left_out, refused_edges=refused
+        counts, refusals = _take(inside, writer, graph, wish)
+        left_out = {context.scrubber.scrub(key).text: count for key, count in graph.left_out.items()}
+        outcome = ImportedGraph(
+            layout=graph_layout, origin=wish.origin, counts=dict(counts), left_out=left_out, refused_edges=refusals
         )
         if dry_run:
-            raise _GraphRehearsal(done)
-        return done
+            raise _GraphRehearsal(outcome)
+        return outcome
 
     try:
         return context.bare_store.write(context.tenant, change, alone=dry_run)
     except _GraphRehearsal as rehearsal:
-        return rehearsal.done
+        return rehearsal.outcome
 
 
-def _take(context: BankContext, writer: Writer, found: IncomingGraph, wish: GraphImport) -> tuple[Counter[str], int]:
+def _take(context: BankContext, writer: Writer, graph: IncomingGraph, wish: GraphImport) -> tuple[Counter[str], int]:
     counts: Counter[str] = Counter()
-    edges, refused = found.edges, 0
+    edges, refusals = graph.edges, 0
     if not wish.restore:
-        sorted_edges = sort_edges(context, writer, found, wish.namespace)
-        edges, refused = sorted_edges.allowed, sorted_edges.refused
+        sorted_edges = sort_edges(context, writer, graph, wish.namespace)
+        edges, refusals = sorted_edges.allowed, sorted_edges.refused
         counts["edges unchanged"] = sorted_edges.there
     try:
-        added = add_to_graph(
+        addition = add_to_graph(
             context,
-            [node for _, node in found.nodes],
+            [node for _, node in graph.nodes],
             [edge for _, edge in edges],
-            [lesson for _, lesson in found.lessons],
+            [lesson for _, lesson in graph.lessons],
             namespace=wish.namespace,
             origin=wish.origin,
         )
     except InvalidInput as error:
-        raise in_places_of_the_file(error, found, edges) from None
-    return counts + Counter(added.counts), refused
+        raise in_places_of_the_file(error, graph, edges) from None
+    return counts + Counter(addition.counts), refusals

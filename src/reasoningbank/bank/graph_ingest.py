@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 AUTO, RULES, MODEL = "auto", "rules", "model"
 NO_MODEL = "off"
-"""What the learning of a bank says of its model where none is configured."""
+"""Name of a bank's model where none is configured for learning."""
 _SAID = ("namespace", "user_role", "user_id", "origin")
 
 
@@ -29,35 +29,44 @@ def ingest_many(
     *,
     by: str = AUTO,
     learn: bool = False,
-    **said: Any,
+    **options: Any,
 ) -> list[IngestedConversation]:
     # Read twice where it is kept as a session too.
-    read = {conv_id: list(one) if isinstance(one, Iterator) else one for conv_id, one in conversations.items()}
-    told = [(one, _source(conv_id, said)) for conv_id, one in read.items()]
-    made = ingest.ingest_many(context, told, model=_model(learning, by))
-    for one, source in told if learn else ():
-        ingest.keep_as_session(context, one, source)
-    return made
+    read = {
+        conv_id: list(conversation) if isinstance(conversation, Iterator) else conversation
+        for conv_id, conversation in conversations.items()
+    }
+    pairs = [(conversation, _source(conv_id, options)) for conv_id, conversation in read.items()]
+    ingestions = ingest.ingest_many(context, pairs, model=_model(learning, by))
+    for conversation, source in pairs if learn else ():
+        ingest.keep_as_session(context, conversation, source)
+    return ingestions
 
 
 def ingest_files(
-    context: BankContext, learning: Learning, paths: Sequence[Path], *, by: str = AUTO, conv_id: str = "", **said: Any
+    context: BankContext,
+    learning: Learning,
+    paths: Sequence[Path],
+    *,
+    by: str = AUTO,
+    conv_id: str = "",
+    **options: Any,
 ) -> list[IngestedConversation]:
     # What a transcript says that a user said is its writer's word.
-    source = _source(conv_id, {"origin": AGENT, **said})
+    source = _source(conv_id, {"origin": AGENT, **options})
     return ingest.ingest_files(context, paths, source, model=_model(learning, by))
 
 
 def ingest_session(
-    context: BankContext, learning: Learning, session: str, *, by: str = AUTO, conv_id: str = "", **said: Any
+    context: BankContext, learning: Learning, session: str, *, by: str = AUTO, conv_id: str = "", **options: Any
 ) -> IngestedConversation:
-    return ingest.ingest_session(context, session, _source(conv_id, said), model=_model(learning, by))
+    return ingest.ingest_session(context, session, _source(conv_id, options), model=_model(learning, by))
 
 
-def _source(conv_id: str, said: Mapping[str, Any]) -> ConversationSource:
-    if unknown := sorted(said.keys() - set(_SAID)):
+def _source(conv_id: str, options: Mapping[str, Any]) -> ConversationSource:
+    if unknown := sorted(options.keys() - set(_SAID)):
         raise InvalidInput(f"{unknown[0]}: a conversation has no such option; it has {', '.join(_SAID)}, by and learn.")
-    return ConversationSource(conv_id=conv_id, **said)
+    return ConversationSource(conv_id=conv_id, **options)
 
 
 def _model(learning: Learning, by: str) -> LLM | None:

@@ -26,9 +26,9 @@ def vertex_json(vertex: Vertex) -> dict[str, Any]:
 
 def subgraph_json(part: Subgraph) -> dict[str, Any]:
     """`nodes` and `links` for a drawing."""
-    drawn = node_link_json(*subgraph_entries(part))
-    trusted = {vertex.name: vertex.trusted for vertex in part.vertices}
-    return {**drawn, "nodes": [{**node, "trusted": trusted[node["id"]]} for node in drawn["nodes"]]}
+    drawing = node_link_json(*subgraph_entries(part))
+    trust_by_name = {vertex.name: vertex.trusted for vertex in part.vertices}
+    return {**drawing, "nodes": [{**node, "trusted": trust_by_name[node["id"]]} for node in drawing["nodes"]]}
 
 
 def end_names(context: BankContext, hits: Iterable[GraphHit]) -> dict[str, str]:
@@ -39,7 +39,7 @@ def end_names(context: BankContext, hits: Iterable[GraphHit]) -> dict[str, str]:
 
 
 def hit_json(hit: GraphHit, names: Mapping[str, str]) -> dict[str, Any]:
-    """What was found: a node (lessons are such), or an edge by the names of its ends."""
+    """A hit: a node (lessons are such), or an edge by the names of its ends."""
     return {
         "node": None if hit.vertex is None else vertex_json(hit.vertex),
         "edge": None if hit.edge is None else edge_entry(hit.edge, names),
@@ -61,12 +61,12 @@ def walk_json(walk: Walk) -> dict[str, Any]:
 
 
 def paths_json(paths: Iterable[GraphPath]) -> dict[str, Any]:
-    listed = list(paths)
-    return {"paths": [path_json(path) for path in listed], **subgraph_json(paths_subgraph(listed))}
+    path_list = list(paths)
+    return {"paths": [path_json(path) for path in path_list], **subgraph_json(paths_subgraph(path_list))}
 
 
 def path_json(path: GraphPath) -> dict[str, Any]:
-    """By names; what those stand for is told once, beside the paths."""
+    """A path by names; what those stand for is told once, beside the paths."""
     return {
         "nodes": [path.seed.name, *(hop.vertex.name for hop in path.hops)],
         "edges": [hop.edge.name or hop.edge.id for hop in path.hops],
@@ -76,30 +76,30 @@ def path_json(path: GraphPath) -> dict[str, Any]:
     }
 
 
-def added_json(added: Added) -> dict[str, Any]:
-    ids = {"nodes": list(added.nodes), "edges": list(added.edges), "lessons": list(added.lessons)}
-    return {**ids, "counts": dict(added.counts)}
+def added_json(addition: Added) -> dict[str, Any]:
+    ids = {"nodes": list(addition.nodes), "edges": list(addition.edges), "lessons": list(addition.lessons)}
+    return {**ids, "counts": dict(addition.counts)}
 
 
-def ingested_json(made: IngestedConversation) -> dict[str, Any]:
+def ingested_json(ingestion: IngestedConversation) -> dict[str, Any]:
     return {
-        "conv_id": made.conv_id,
-        **{name: list(getattr(made, name)) for name in ("nodes", "edges", "bridges", "lessons")},
-        "nodes_added": made.nodes_added,
-        "edges_added": made.edges_added,
-        "passed_over": [{"what": one.what, "why": one.why} for one in made.passed_over],
-        "drawn_by": made.drawn_by,
-        "note": made.note,
+        "conv_id": ingestion.conv_id,
+        **{name: list(getattr(ingestion, name)) for name in ("nodes", "edges", "bridges", "lessons")},
+        "nodes_added": ingestion.nodes_added,
+        "edges_added": ingestion.edges_added,
+        "passed_over": [{"what": omission.what, "why": omission.why} for omission in ingestion.passed_over],
+        "drawn_by": ingestion.drawn_by,
+        "note": ingestion.note,
     }
 
 
-def imported_graph_json(done: ImportedGraph) -> dict[str, Any]:
+def imported_graph_json(graph: ImportedGraph) -> dict[str, Any]:
     return {
-        "layout": done.layout,
-        "origin": done.origin,
-        "counts": dict(done.counts),
-        "left_out": dict(done.left_out),
-        "refused_edges": done.refused_edges,
+        "layout": graph.layout,
+        "origin": graph.origin,
+        "counts": dict(graph.counts),
+        "left_out": dict(graph.left_out),
+        "refused_edges": graph.refused_edges,
     }
 
 

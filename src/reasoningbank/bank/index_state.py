@@ -1,4 +1,4 @@
-"""What `verify` says of an index in which nothing is damaged."""
+"""The line of `verify` about an index in which nothing is damaged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from reasoningbank.core.wording import counted
 
 
 def state_of_sound_index(bank: Bank) -> str:
-    """What is true of an index in which nothing is damaged: that it is there, and how far it is."""
+    """State of an index in which nothing is damaged: that it is there, and how far it is."""
     index, owed = bank.status().index, bank.index_lag()
     if index is None or not index.applied:
         return "no index is there: the next search builds it"

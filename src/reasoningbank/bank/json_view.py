@@ -1,6 +1,6 @@
 """Values as plain JSON, the same for the command line, the servers and the exports.
 
-Knows names and units on the outside; times become ISO 8601 in UTC next to nothing else.
+Times become ISO 8601 in UTC next to nothing else.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def memory_json(memory: Memory) -> dict[str, Any]:
 
 
 def rule_json(rule: Rule) -> dict[str, Any]:
-    shown = _plain(rule)
-    del shown["tenant"]
-    return shown
+    view = _plain(rule)
+    del view["tenant"]
+    return view
 
 
 def confidence_json(confidence: Confidence) -> dict[str, float]:
@@ -79,7 +79,7 @@ def confidence_json(confidence: Confidence) -> dict[str, float]:
 
 
 def stored_json(item: Remembered) -> dict[str, Any]:
-    """What was just stored, with the secrets that were taken out of it on the way in."""
+    """A memory just stored, with the secrets that were taken out of it on the way in."""
     return {**remembered_json(item), "scrubbed": dict(item.scrubbed)}
 
 
@@ -101,34 +101,34 @@ def remembered_json(item: Remembered) -> dict[str, Any]:
 
 
 def recalled_json(hit: Recalled, *, explain: bool = True) -> dict[str, Any]:
-    shown = {**remembered_json(hit), "relevance": round(hit.relevance, 6), "tokens": hit.tokens}
-    shown["conflicts"] = [{"id": clash.id, "title": clash.title} for clash in hit.conflicts]
-    shown["see_also"] = [see_also_json(linked) for linked in hit.see_also]
-    shown["pulled_in"] = None if hit.pulled_in is None else _plain(hit.pulled_in)
-    del shown["shown"], shown["set_aside"]
+    view = {**remembered_json(hit), "relevance": round(hit.relevance, 6), "tokens": hit.tokens}
+    view["conflicts"] = [{"id": clash.id, "title": clash.title} for clash in hit.conflicts]
+    view["see_also"] = [see_also_json(link) for link in hit.see_also]
+    view["pulled_in"] = None if hit.pulled_in is None else _plain(hit.pulled_in)
+    del view["shown"], view["set_aside"]
     if not explain:
-        for linked in shown["see_also"]:
-            del linked["text"]
+        for link in view["see_also"]:
+            del link["text"]
     if explain:
-        shown["why"] = {f.name: round(float(getattr(hit.parts, f.name)), 6) for f in fields(hit.parts)}
-    return shown
+        view["why"] = {f.name: round(float(getattr(hit.parts, f.name)), 6) for f in fields(hit.parts)}
+    return view
 
 
-def see_also_json(linked: SeeAlso) -> dict[str, Any]:
-    return _plain(linked)
+def see_also_json(link: SeeAlso) -> dict[str, Any]:
+    return _plain(link)
 
 
-def found_json(found: SearchResult, *, explain: bool = True) -> dict[str, Any]:
+def found_json(result: SearchResult, *, explain: bool = True) -> dict[str, Any]:
     return {
-        "memories": [recalled_json(hit, explain=explain) for hit in found.memories],
-        "total_found": found.total_found,
-        "filtered_out": dict(found.filtered_out),
-        "tokens_used": found.tokens_used,
-        "abstained": found.abstained,
-        "embedder": found.embedder,
-        "profile": found.profile,
-        "not_yet_indexed": found.not_yet_indexed,
-        "index_away": found.index_away,
+        "memories": [recalled_json(hit, explain=explain) for hit in result.memories],
+        "total_found": result.total_found,
+        "filtered_out": dict(result.filtered_out),
+        "tokens_used": result.tokens_used,
+        "abstained": result.abstained,
+        "embedder": result.embedder,
+        "profile": result.profile,
+        "not_yet_indexed": result.not_yet_indexed,
+        "index_away": result.index_away,
     }
 
 
@@ -169,12 +169,12 @@ def account_json(account: SessionAccount) -> dict[str, Any]:
         "verdict": None if account.verdict is None else dict(account.verdict),
         "shown": [
             {
-                **remembered_json(one.remembered),
-                "rank": one.rank,
-                "shown_at": iso(one.at),
-                "signals": [signal_json(signal) for signal in one.signals],
+                **remembered_json(showing.remembered),
+                "rank": showing.rank,
+                "shown_at": iso(showing.at),
+                "signals": [signal_json(signal) for signal in showing.signals],
             }
-            for one in account.shown
+            for showing in account.shown
         ],
         "lessons": [remembered_json(lesson) for lesson in account.lessons],
         "jobs": [_plain(job) for job in account.jobs],
@@ -194,9 +194,9 @@ def team_json(team: Team) -> dict[str, Any]:
 
 
 def gap_json(gap: OpenGap) -> dict[str, Any]:
-    shown = _plain(gap)
-    del shown["ids"]
-    return shown
+    view = _plain(gap)
+    del view["ids"]
+    return view
 
 
 def signal_json(signal: Signal) -> dict[str, Any]:
@@ -204,61 +204,61 @@ def signal_json(signal: Signal) -> dict[str, Any]:
 
 
 def trajectory_json(trajectory: Trajectory, steps: list[Step] | None = None) -> dict[str, Any]:
-    shown = _plain(trajectory)
+    view = _plain(trajectory)
     if steps is not None:
-        shown["steps"] = [_plain(step) for step in steps]
-    return shown
+        view["steps"] = [_plain(step) for step in steps]
+    return view
 
 
 def step_json(step: Step) -> dict[str, Any]:
     return _plain(step)
 
 
-def job_json(queued: Queued) -> dict[str, Any]:
-    shown = {**_plain(queued.job), "standing": queued.standing}
-    if queued.lease is not None:
-        shown["attempts"] = queued.lease.attempts
-        shown["error"] = queued.lease.error
-        shown["ready_at"] = iso(queued.lease.ready_at)
-    return shown
+def job_json(entry: Queued) -> dict[str, Any]:
+    view = {**_plain(entry.job), "standing": entry.standing}
+    if entry.lease is not None:
+        view["attempts"] = entry.lease.attempts
+        view["error"] = entry.lease.error
+        view["ready_at"] = iso(entry.lease.ready_at)
+    return view
 
 
-def handed_json(handed: Handed) -> dict[str, Any]:
+def handed_json(work: Handed) -> dict[str, Any]:
     return {
-        "id": handed.job.id,
-        "kind": handed.job.kind,
-        "namespace": handed.job.namespace,
-        "session": handed.job.subject,
-        "task": handed.task,
-        "outcome": handed.verdict.outcome,
-        "reason": handed.verdict.reason,
-        "prompt": handed.prompt,
-        "record": handed.record,
+        "id": work.job.id,
+        "kind": work.job.kind,
+        "namespace": work.job.namespace,
+        "session": work.job.subject,
+        "task": work.task,
+        "outcome": work.verdict.outcome,
+        "reason": work.verdict.reason,
+        "prompt": work.prompt,
+        "record": work.record,
     }
 
 
-def distilled_json(distilled: Distilled) -> dict[str, Any]:
+def distilled_json(distillation: Distilled) -> dict[str, Any]:
     ends = ("done", "failed", "dead", "put off", "lost")
     return {
-        "jobs": {end.replace(" ", "_"): distilled.count(end) for end in ends},
-        "memories": list(distilled.memories),
-        "waiting": distilled.waiting,
-        "errors": {attempt.job_id: attempt.error for attempt in distilled.attempts if attempt.error},
+        "jobs": {end.replace(" ", "_"): distillation.count(end) for end in ends},
+        "memories": list(distillation.memories),
+        "waiting": distillation.waiting,
+        "errors": {attempt.job_id: attempt.error for attempt in distillation.attempts if attempt.error},
         "nothing_learned": {
-            attempt.job_id: [{"what": one.what, "why": one.why} for one in attempt.left_out]
-            for attempt in distilled.attempts
+            attempt.job_id: [{"what": omission.what, "why": omission.why} for omission in attempt.left_out]
+            for attempt in distillation.attempts
             if attempt.left_out
         },
     }
 
 
-def kept_json(kept: Kept) -> dict[str, Any]:
+def kept_json(session: Kept) -> dict[str, Any]:
     return {
-        "session": kept.trajectory.id,
-        "steps_added": kept.steps_added,
-        "known": kept.known,
-        "changed": kept.changed,
-        "job": kept.job_id,
+        "session": session.trajectory.id,
+        "steps_added": session.steps_added,
+        "known": session.known,
+        "changed": session.changed,
+        "job": session.job_id,
     }
 
 
@@ -309,8 +309,8 @@ def link_json(neighbour: Neighbour) -> dict[str, Any]:
     }
 
 
-def joined_json(joined: Joined) -> dict[str, Any]:
-    return {**edge_json(joined.edge), "source_title": joined.source, "target_title": joined.target}
+def joined_json(link: Joined) -> dict[str, Any]:
+    return {**edge_json(link.edge), "source_title": link.source, "target_title": link.target}
 
 
 def ruling_json(ruling: Ruling) -> dict[str, Any]:
@@ -352,15 +352,15 @@ def history_json(history: History) -> dict[str, Any]:
     }
 
 
-def consolidated_json(done: Consolidated, *, dry_run: bool) -> dict[str, Any]:
+def consolidated_json(consolidation: Consolidated, *, dry_run: bool) -> dict[str, Any]:
     return {
-        "run": done.run,
+        "run": consolidation.run,
         "dry_run": dry_run,
-        "due": done.due,
-        "considered": done.plan.considered,
-        "applied": done.applied,
-        "left": list(done.left),
-        **plan_json(done.plan),
+        "due": consolidation.due,
+        "considered": consolidation.plan.considered,
+        "applied": consolidation.applied,
+        "left": list(consolidation.left),
+        **plan_json(consolidation.plan),
     }
 
 
@@ -413,12 +413,12 @@ def run_account_json(account: RunAccount) -> dict[str, Any]:
     return {**upkeep_json(account.run), "acts": [dict(act) for act in account.acts], "names": dict(account.names)}
 
 
-def faded_json(faded: Faded) -> dict[str, Any]:
+def faded_json(decay: Faded) -> dict[str, Any]:
     return {
-        "id": faded.memory.id,
-        "title": faded.memory.title,
-        "namespace": faded.memory.namespace,
-        "confidence_before": round(faded.before, 6),
-        "confidence": round(faded.now, 6),
-        "idle_days": round(faded.idle_days, 2),
+        "id": decay.memory.id,
+        "title": decay.memory.title,
+        "namespace": decay.memory.namespace,
+        "confidence_before": round(decay.before, 6),
+        "confidence": round(decay.now, 6),
+        "idle_days": round(decay.idle_days, 2),
     }

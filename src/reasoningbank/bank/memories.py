@@ -1,6 +1,6 @@
 """Keep, change, list and remove memories.
 
-Knows what a caller may say about a memory and which of it makes a new revision. Knows nothing of searching.
+What a caller may say about a memory, and which of it makes a new revision. Independent of searching.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ _SAYING = ("content", "outcome", "title", "description")
 _DRAFT_FIELDS = frozenset(f.name for f in fields(Draft))
 
 
-def draft_of(given: Draft | Mapping[str, Any] | None, options: Mapping[str, Any]) -> Draft:
-    values = options if given is None or isinstance(given, Draft) else {**given, **options}
+def draft_of(draft: Draft | Mapping[str, Any] | None, options: Mapping[str, Any]) -> Draft:
+    values = options if draft is None or isinstance(draft, Draft) else {**draft, **options}
     if not values.keys() <= _DRAFT_FIELDS:
         values = rename_aliases(values, NAMESPACE_ALIASES)
         if unknown := values.keys() - _DRAFT_FIELDS:
-            listed = ", ".join(sorted(map(str, unknown)))
-            raise InvalidInput(f"A memory has no field {listed}: use {', '.join(sorted(_DRAFT_FIELDS))}.")
-    if isinstance(given, Draft):
-        return replace(given, **values) if values else given
+            names = ", ".join(sorted(map(str, unknown)))
+            raise InvalidInput(f"A memory has no field {names}: use {', '.join(sorted(_DRAFT_FIELDS))}.")
+    if isinstance(draft, Draft):
+        return replace(draft, **values) if values else draft
     missing = [name for name in ("title", "content") if name not in values]
     if missing:
         raise InvalidInput(f"A memory needs {' and '.join(missing)}.")
@@ -78,16 +78,16 @@ def record(
     identity: EmbedderIdentity | None = None,
     vectors: Mapping[str, bytes] | None = None,
 ) -> Remembered:
-    memory, scrubbed = context.clean(_memory(context, draft, context.settings.confidence.initial_explicit))
+    memory, secrets = context.clean(_memory(context, draft, context.settings.confidence.initial_explicit))
 
     def change(writer: Writer) -> Admitted:
-        admitted = admit(writer, memory)
+        admission = admit(writer, memory)
         if identity is not None and vectors:
             writer.keep_vectors(identity, memory.id, vectors)
-        return admitted
+        return admission
 
-    kept = context.store.write(context.tenant, change, adds_only=is_admitted_at_once(memory))
-    return context.fresh(kept.memory, scrubbed, kept.trust)
+    entry = context.store.write(context.tenant, change, adds_only=is_admitted_at_once(memory))
+    return context.fresh(entry.memory, secrets, entry.trust)
 
 
 def record_many(
@@ -98,7 +98,7 @@ def record_many(
     initial = context.settings.confidence.initial_explicit
     iterator = iter(drafts)
     while chunk := list(islice(iterator, DRAFTS_PER_UNIT)):
-        memories = [context.clean(_memory(context, draft_of(given, {}), initial))[0] for given in chunk]
+        memories = [context.clean(_memory(context, draft_of(draft, {}), initial))[0] for draft in chunk]
         adds_only = all(map(is_admitted_at_once, memories))
         context.store.write(context.tenant, partial(_add_all, memories), adds_only=adds_only)
         ids.extend(memory.id for memory in memories)
@@ -115,22 +115,22 @@ def _add_all(memories: Sequence[Memory], writer: Writer) -> None:
 def store_under_key(context: BankContext, key: str, value: str, options: Mapping[str, Any]) -> Remembered:
     """A key that is there already gets a new revision; what the caller does not name stays as it was."""
     evidence = evidence_wish(options.get("evidence", AUTO))
-    titled = options.get("title") or None
-    named = {name: given for name, given in options.items() if name not in ("title", "evidence")}
-    title = titled or required_text(key, "key", MAX_TITLE_CHARS)
-    draft = draft_of(None, {**named, "key": key, "title": title, "content": value})
-    coming, scrubbed = context.clean(_memory(context, draft, context.settings.confidence.initial_stored))
-    revisable = _REVISABLE.intersection({"content", *named} if titled is None else {"content", "title", *named})
+    own_title = options.get("title") or None
+    rest = {name: option for name, option in options.items() if name not in ("title", "evidence")}
+    title = own_title or required_text(key, "key", MAX_TITLE_CHARS)
+    draft = draft_of(None, {**rest, "key": key, "title": title, "content": value})
+    coming, secrets = context.clean(_memory(context, draft, context.settings.confidence.initial_stored))
+    revisable = _REVISABLE.intersection({"content", *rest} if own_title is None else {"content", "title", *rest})
 
     def change(writer: Writer) -> Remembered:
         where = {"namespace": coming.namespace, "key": coming.key, "state": LIVE_STATES}
         there = writer.select(Memory, where, limit=1)
         if not there:
-            kept = admit(writer, coming)
-            return context.fresh(kept.memory, scrubbed, kept.trust)
+            admission = admit(writer, coming)
+            return context.fresh(admission.memory, secrets, admission.trust)
         changes = {name: getattr(coming, name) for name in revisable}
-        revised = _revise(context, writer, there[0], changes, coming.origin, evidence)
-        return replace(revised, scrubbed=scrubbed)
+        result = _revise(context, writer, there[0], changes, coming.origin, evidence)
+        return replace(result, scrubbed=secrets)
 
     return context.store.write(context.tenant, change)
 
@@ -146,15 +146,15 @@ def edit(
 ) -> Remembered:
     """Without changes, `evidence` keep takes an earlier text's evidence over, and reset begins anew."""
     by, wish = clean_origin(editor), evidence_wish(evidence)
-    prepared = replace(context, scrubber=prescan(context.scrubber, changes))
+    edit_context = replace(context, scrubber=prescan(context.scrubber, changes))
 
     def change(writer: Writer) -> Remembered:
-        memory = prepared.memory(writer, reference)
+        memory = edit_context.memory(writer, reference)
         if expected_revision is not None and memory.revision != expected_revision:
             raise Conflict(
                 f"{memory.id} is at revision {memory.revision}, not {expected_revision}: read it again first."
             )
-        return _revise(prepared, writer, memory, changes, by, wish)
+        return _revise(edit_context, writer, memory, changes, by, wish)
 
     return context.store.write(context.tenant, change)
 
@@ -165,17 +165,17 @@ def _revise(
     if evidence == KEEP:
         # Else a text that was never tried would have worked as often as the one before it.
         require_user(editor, "let evidence about an earlier text count for another")
-    revised = next_revision(memory, changes, context.clock())
-    if revised is memory:
+    revision = next_revision(memory, changes, context.clock())
+    if revision is memory:
         return _recount(context, writer, memory, editor, evidence)
-    revised, scrubbed = context.clean(revised)
-    if replace(revised, revision=memory.revision, updated_at=memory.updated_at) == memory:
+    revision, secrets = context.clean(revision)
+    if replace(revision, revision=memory.revision, updated_at=memory.updated_at) == memory:
         # All that was new in it was a secret.
-        revised = memory
+        revision = memory
     else:
-        named = replace(revised, advice_id=_advice_id(context, writer, memory, revised, evidence))
-        revised = readmit(writer, memory, named, editor).memory
-    return replace(context.weigh_memories(writer, [revised])[0], scrubbed=scrubbed)
+        candidate = replace(revision, advice_id=_advice_id(context, writer, memory, revision, evidence))
+        revision = readmit(writer, memory, candidate, editor).memory
+    return replace(context.weigh_memories(writer, [revision])[0], scrubbed=secrets)
 
 
 def _recount(context: BankContext, writer: Writer, memory: Memory, editor: str, evidence: str) -> Remembered:
@@ -196,25 +196,27 @@ def _recount(context: BankContext, writer: Writer, memory: Memory, editor: str, 
 
 def _take_over(writer: Writer, memory: Memory) -> None:
     """Let the evidence about the text before count for this one too: as copies, named so that none is made twice."""
-    others = [one.advice_id for one in writer.revisions(Memory, memory.id) if one.advice_id != memory.advice_id]
-    for signal in writer.select(Signal, {"memory_id": memory.id}) if others else ():
-        if signal.advice_id == others[-1]:
-            copied = taken_over_id(signal, memory.advice_id)
-            if not writer.get(Signal, [copied]):
-                writer.add(replace(signal, id=copied, advice_id=memory.advice_id))
+    earlier_ids = [
+        version.advice_id for version in writer.revisions(Memory, memory.id) if version.advice_id != memory.advice_id
+    ]
+    for signal in writer.select(Signal, {"memory_id": memory.id}) if earlier_ids else ():
+        if signal.advice_id == earlier_ids[-1]:
+            copy_id = taken_over_id(signal, memory.advice_id)
+            if not writer.get(Signal, [copy_id]):
+                writer.add(replace(signal, id=copy_id, advice_id=memory.advice_id))
 
 
 def _advice_id(context: BankContext, reader: Reader, before: Memory, after: Memory, evidence: str) -> str:
-    """What the new text advises, by name: a text that was there before gets its name back, and so its evidence."""
+    """Id of what the new text advises: a text that was there before gets its id back, and so its evidence."""
     if evidence == KEEP or (evidence == AUTO and all(getattr(before, n) == getattr(after, n) for n in _SAYING)):
         return before.advice_id
     if evidence == AUTO:
         # Imported here: most changes are to something else than the text.
         from reasoningbank.core.advice import is_same_advice
 
-        for known in (before, *reversed(reader.revisions(Memory, before.id))):
-            if is_same_advice(known, after):
-                return known.advice_id
+        for version in (before, *reversed(reader.revisions(Memory, before.id))):
+            if is_same_advice(version, after):
+                return version.advice_id
     return context.ids.new("adv")
 
 
@@ -240,7 +242,9 @@ def list_memories(
     unknown = sorted(set(where) - LISTABLE)
     if unknown:
         raise InvalidInput(f"{', '.join(unknown)} cannot be listed by: use one of {', '.join(sorted(LISTABLE))}.")
-    conditions = {**_clean_filter(context, where), **in_namespace(context, namespace)}
+    # What is kept without secrets is found without them.
+    conditions = {name: scrubbed_json(context.scrubber, value)[0] for name, value in where.items()}
+    conditions |= in_namespace(context, namespace)
     team = conditions.pop("team", None)
     if state is not None:
         conditions["state"] = state
@@ -281,11 +285,6 @@ def in_namespace(context: BankContext, namespace: str | None) -> dict[str, str]:
     return {
         "namespace": context.namespace if namespace is None else context.scrubber.scrub(clean_namespace(namespace)).text
     }
-
-
-def _clean_filter(context: BankContext, where: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept without secrets is found without them."""
-    return {name: scrubbed_json(context.scrubber, value)[0] for name, value in where.items()}
 
 
 def _memory(context: BankContext, draft: Draft, initial_confidence: float) -> Memory:

@@ -18,7 +18,7 @@ from reasoningbank.guard.speakers import LIBRARY, Door, require_user_door
 from reasoningbank.ports import Reader, Writer
 
 MOST_PROPOSED = 200
-"""Of a tenant: whoever floods the user with proposals is told to wait for an answer."""
+"""Proposals that may wait for a tenant: whoever floods the user with more is told to wait for an answer."""
 _WORD = pattern(r"\w+")
 
 
@@ -99,9 +99,9 @@ class RuleBook:
         return self._context.store.write(self._context.tenant, change)
 
     def _decide(self, writer: Writer, rule: Rule, state: RuleState) -> Rule:
-        decided = replace(rule, state=state, updated_at=self._context.clock(), revision=rule.revision + 1)
-        writer.revise(decided)
-        return decided
+        revision = replace(rule, state=state, updated_at=self._context.clock(), revision=rule.revision + 1)
+        writer.revise(revision)
+        return revision
 
 
 def latest_word(rule: Rule) -> tuple[float, float, str]:
@@ -113,11 +113,11 @@ def find_same_words(reader: Reader, rule: Rule) -> Rule | None:
     """The rule of the same namespace that says the same, however it is written."""
     words = _WORD.findall(rule.text.casefold())
     there = reader.select(Rule, {"namespace": rule.namespace})
-    return next((one for one in there if _WORD.findall(one.text.casefold()) == words), None)
+    return next((other for other in there if _WORD.findall(other.text.casefold()) == words), None)
 
 
 def _named(reader: Reader, ids: Sequence[str]) -> list[Rule]:
-    whole = [full_id(reader, Rule, typed) or typed for typed in ids]
+    whole = [full_id(reader, Rule, reference) or reference for reference in ids]
     rules = reader.get(Rule, whole)
     for rule_id in whole:
         if rule_id not in rules:

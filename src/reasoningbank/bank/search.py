@@ -1,6 +1,6 @@
 """Search, inject and embed as verbs of the bank: scrubbed before and after, reordered by a model when asked.
 
-Knows who asks and where; how hits are found and ranked is `recall`'s business.
+How hits are found and ranked is `recall`'s business.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ LOCK_WAIT_S = 0.5
 def query_of(settings: Settings, query: str | Query, options: Mapping[str, Any], *, injects: bool = False) -> Query:
     """A question with the options that were given, and for the others what the settings say."""
     options = rename_aliases(options, QUERY_ALIASES)
-    known = {f.name for f in fields(Query)} - {"text"}
-    unknown = sorted(set(options) - known)
+    names = {f.name for f in fields(Query)} - {"text"}
+    unknown = sorted(set(options) - names)
     if unknown:
-        raise InvalidInput(f"A search has no option {', '.join(unknown)}: use {', '.join(sorted(known))}.")
+        raise InvalidInput(f"A search has no option {', '.join(unknown)}: use {', '.join(sorted(names))}.")
     if isinstance(query, Query):
-        asked = replace(query, **options) if options else query
+        full_query = replace(query, **options) if options else query
     else:
-        asked = Query(text=query, **{**_defaults(settings, injects=injects), **options})
+        full_query = Query(text=query, **{**_defaults(settings, injects=injects), **options})
     most = settings.search.max_limit
     # Whatever is no number is refused by `checked`.
-    if most is not None and isinstance(asked.limit, int) and asked.limit > most:
+    if most is not None and isinstance(full_query.limit, int) and full_query.limit > most:
         raise InvalidInput(
-            f"limit must be a whole number from 1 to {most:,}, not {asked.limit}: search.max_limit says so."
+            f"limit must be a whole number from 1 to {most:,}, not {full_query.limit}: search.max_limit says so."
         )
-    return asked
+    return full_query
 
 
 def _defaults(settings: Settings, *, injects: bool) -> dict[str, Any]:
-    """What a question has that says nothing else."""
+    """Defaults of a question that says nothing else."""
     search = settings.search
     return {
         "limit": search.default_limit if search.max_limit is None else min(search.default_limit, search.max_limit),
@@ -73,42 +73,42 @@ def search(
     """`choice` says which of the hits will really be shown, where that is not all of them."""
     engine.require_configured_embedder()
     # Before the embedder, which may be somebody else's machine, and before the log of what was shown.
-    asked = context.scrub_for_output(query)
+    clean_query = context.scrub_for_output(query)
 
     def chosen(hits: Sequence[Recalled]) -> Sequence[Recalled]:
         return choice([_shown_hit(context, hit) for hit in _with_seen_uses(context, hits)])
 
-    if asked.rerank:
-        return _search_reranked(context, engine, learning, asked, chosen)
-    found = engine.searching(
+    if clean_query.rerank:
+        return _search_reranked(context, engine, learning, clean_query, chosen)
+    result = engine.searching(
         lambda searcher: searcher.search(
-            asked, tenant=context.tenant, namespace=context.namespace, noted=asked.noted, choice=chosen
+            clean_query, tenant=context.tenant, namespace=context.namespace, noted=clean_query.noted, choice=chosen
         )
     )
-    if asked.noted:
-        return found
-    shown = first_hits(chosen(found.memories), asked.limit)
-    return replace(found, memories=tuple(shown), tokens_used=sum(hit.tokens for hit in shown))
+    if clean_query.noted:
+        return result
+    top_hits = first_hits(chosen(result.memories), clean_query.limit)
+    return replace(result, memories=tuple(top_hits), tokens_used=sum(hit.tokens for hit in top_hits))
 
 
 def _search_reranked(
-    context: BankContext, engine: SearchEngine, learning: Learning, asked: Query, choice: Choice
+    context: BankContext, engine: SearchEngine, learning: Learning, query: Query, choice: Choice
 ) -> SearchResult:
     """As `search`, with the best hits in the order in which the configured model finds them of use."""
     from reasoningbank.recall.rerank import LOOKED_AT, reorder
 
     llm = learning.model()
-    wider = replace(asked, limit=max(asked.limit, LOOKED_AT))
+    wider = replace(query, limit=max(query.limit, LOOKED_AT))
 
     def look(searcher: Searcher) -> SearchResult:
-        found = searcher.search(wider, tenant=context.tenant, namespace=context.namespace, noted=False)
-        if not found.memories:
+        result = searcher.search(wider, tenant=context.tenant, namespace=context.namespace, noted=False)
+        if not result.memories:
             # Asked again, so that the question is noted as one in vain.
-            return searcher.search(asked, tenant=context.tenant, namespace=context.namespace)
-        shown = [_shown_hit(context, hit) for hit in _with_seen_uses(context, found.memories)]
-        order = reorder(asked.text, shown, llm, learning.scrub)
-        hits = searcher.show(asked, order.hits[: asked.limit], context.tenant, choice)
-        return replace(found, memories=hits, reranked_by=order.by, tokens_used=sum(hit.tokens for hit in hits))
+            return searcher.search(query, tenant=context.tenant, namespace=context.namespace)
+        candidates = [_shown_hit(context, hit) for hit in _with_seen_uses(context, result.memories)]
+        order = reorder(query.text, candidates, llm, learning.scrub)
+        hits = searcher.show(query, order.hits[: query.limit], context.tenant, choice)
+        return replace(result, memories=hits, reranked_by=order.by, tokens_used=sum(hit.tokens for hit in hits))
 
     return engine.searching(look)
 
@@ -134,18 +134,18 @@ def injection(
     budget = checked_budget(max_tokens)
     rules = _rules_told(context, query.namespace, budget)
     budget -= count_tokens(rules)
-    found = search(
+    result = search(
         context, engine, learning, query, lambda hits: fitting(leading(hits, query.floor, query.text), budget)
     )
-    why = silence(found, query.namespace or context.namespace, budget)
-    text = "\n\n".join(filter(None, (rules, render(found.memories))))
-    return Injection(text=text, reason="" if text else why, memories=found.memories)
+    why = silence(result, query.namespace or context.namespace, budget)
+    text = "\n\n".join(filter(None, (rules, render(result.memories))))
+    return Injection(text=text, reason="" if text else why, memories=result.memories)
 
 
 def _rules_told(context: BankContext, namespace: str | None, budget: int) -> str:
     """The user's rules, for an agent that no hook tells them: between our marks, so that nobody hears them anew."""
-    named = namespace if namespace and namespace != EVERY_NAMESPACE else context.namespace
-    in_force = RuleBook(context).in_force(named)
+    own_namespace = namespace if namespace and namespace != EVERY_NAMESPACE else context.namespace
+    in_force = RuleBook(context).in_force(own_namespace)
     if not in_force:
         return ""
     from reasoningbank.guard.envelope import marked
@@ -173,17 +173,19 @@ def _shown_hit(context: BankContext, hit: Recalled) -> Recalled:
     memory, conflicts = context.scrub_for_output(hit.memory), tuple(map(context.scrub_for_output, hit.conflicts))
     see_also = tuple(map(context.scrub_for_output, hit.see_also))
     pulled_in = None if hit.pulled_in is None else context.scrub_for_output(hit.pulled_in)
-    told = (memory, conflicts, see_also, pulled_in)
-    if memory is hit.memory and told[1:] == (hit.conflicts, hit.see_also, hit.pulled_in):
+    output = (memory, conflicts, see_also, pulled_in)
+    if memory is hit.memory and output[1:] == (hit.conflicts, hit.see_also, hit.pulled_in):
         return hit
     return replace(hit, memory=memory, conflicts=conflicts, see_also=see_also, pulled_in=pulled_in)
 
 
 def candidates(context: BankContext, engine: SearchEngine, query: Query, depth: int) -> Candidates:
     engine.require_configured_embedder()
-    asked = context.scrub_for_output(query)
+    clean_query = context.scrub_for_output(query)
     return engine.using(
-        lambda searcher: searcher.candidates(asked, tenant=context.tenant, namespace=context.namespace, depth=depth),
+        lambda searcher: searcher.candidates(
+            clean_query, tenant=context.tenant, namespace=context.namespace, depth=depth
+        ),
         follows=True,
     )
 
@@ -204,9 +206,9 @@ def catch_up(
         return searcher.catch_up(context.tenant, budget_s=left_s, wait_s=wait_s, progress=progress, give_way=give_way)
 
     # Another process may be at it, a batch at a time or to the end: then it is asked again.
-    while not (done := engine.using(once)) and give_way is None and time.monotonic() < until:
+    while not (is_current := engine.using(once)) and give_way is None and time.monotonic() < until:
         pass
-    return done
+    return is_current
 
 
 # ---------------------------------------------------------------- vectors
@@ -218,13 +220,13 @@ def vectors_of(context: BankContext, engine: SearchEngine, texts: Sequence[str])
     return engine.using(lambda searcher: searcher.embed(clean))
 
 
-def likeness(context: BankContext, engine: SearchEngine, one: str, other: str, metric: str) -> float:
+def likeness(context: BankContext, engine: SearchEngine, text: str, other: str, metric: str) -> float:
     from reasoningbank.core.ranking import cosine_similarity, euclidean_distance
 
     measures = {"cosine": cosine_similarity, "euclidean": euclidean_distance}
     if metric not in measures:
         raise InvalidInput(f"metric {metric!r} is unknown: use one of {', '.join(measures)}.")
-    first, second = vectors_of(context, engine, [one, other])
+    first, second = vectors_of(context, engine, [text, other])
     return measures[metric](first, second)
 
 
@@ -248,5 +250,5 @@ def unit_vector(vector: ArrayLike, dimension: int) -> bytes:
         raise InvalidInput(f"vector must hold {dimension} finite numbers that are not all 0.")
     if abs(square - 1.0) <= _UNIT_WITHIN:
         return row.astype("<f4", copy=False).tobytes()
-    scaled: Any = simsimd.wsum(row, row, alpha=square**-0.5, beta=0.0)
-    return bytes(memoryview(scaled))
+    unit: Any = simsimd.wsum(row, row, alpha=square**-0.5, beta=0.0)
+    return bytes(memoryview(unit))

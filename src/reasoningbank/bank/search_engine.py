@@ -50,21 +50,22 @@ class SearchEngine(Protocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether an index is open here already."""
+        """True if an index is open here already."""
         ...
 
-    def following(self, told: Callable[[int], None] | None) -> AbstractContextManager[Callable[[int], None] | None]:
-        """While many memories come in, in the `with` block: what to tell how many came so far, as well as `told`. From
-        some thousands on the index is brought forward meanwhile, where that takes nothing from them.
+    def following(self, progress: Callable[[int], None] | None) -> AbstractContextManager[Callable[[int], None] | None]:
+        """Callback that takes how many memories came so far, for the `with` block in which many come in; it calls
+        `progress` as well. From some thousands on the index is brought forward meanwhile, where that takes
+        nothing from them.
         """
         ...
 
     def index_info(self) -> IndexInfo | None:
-        """What is known of the index without opening it for search; None when there is none yet."""
+        """Facts about the index, without opening it for search; None when there is none yet."""
         ...
 
     def index_damage(self) -> list[Damage]:
-        """What of the index does not match its checksums or the records."""
+        """Parts of the index that do not match its checksums or the records."""
         ...
 
     def reindex(

@@ -1,6 +1,6 @@
-"""`bank.secrets`: what would be taken out of a text, what was kept before it was known as a secret, and what is none.
+"""`bank.secrets`: secrets in a text, secrets that were kept before they were known as such, and what is none.
 
-Knows that the index holds words as well. What a secret looks like is `guard.secrets`' business.
+What a secret looks like is `guard.secrets`' business.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class Secrets:
 
     @property
     def scrubbing(self) -> Scrubbing:
-        """What this tenant has ruled: values that are no secrets, and personal data to take out as well."""
+        """Rulings of this tenant: values that are no secrets, and personal data to take out as well."""
         return scrubbing.scrubbing_of(self._context.store, self._context.tenant)
 
-    def set_scrubbing(self, wanted: Scrubbing) -> None:
+    def set_scrubbing(self, rulings: Scrubbing) -> None:
         """Change that: for this bank at once, for servers with the next request, for others when they are opened."""
-        scrubbing.keep(self._context.store, self._context.tenant, wanted)
+        scrubbing.keep(self._context.store, self._context.tenant, rulings)
         self._adopt(scrubbing.scrubber_for(self._context.store, self._context.tenant))

@@ -61,9 +61,9 @@ class Session:
 
     def finish(self, outcome: str, *, used: Sequence[str] = ()) -> Ended:
         """Ends the session and credits the memories that were shown; `used` names those that really helped or hurt."""
-        ended = self._bank.end_session(self.id, outcome, used=used)
+        end = self._bank.end_session(self.id, outcome, used=used)
         self._ended = True
-        return ended
+        return end
 
     def finish_once(self, outcome: str) -> None:
         if not self._ended:

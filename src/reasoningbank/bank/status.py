@@ -40,19 +40,19 @@ class Status:
     embedder: EmbedderIdentity
     policy: str
     settings: tuple[Choice, ...]
-    """What was set, by file, environment or argument, and by which."""
+    """Settings that a file, the environment or an argument made, with which of these did."""
     config_files: tuple[str, ...]
     distiller: str
     judge: str
     llm: str
     jobs: Mapping[str, int]
-    """By standing: waiting, running, done, dead, discarded."""
+    """Jobs by standing: waiting, running, done, dead, discarded."""
     scrubbing: str
-    """What is taken out of every text before it is kept, in words."""
+    """Secrets and personal data that are taken out of every text before it is kept, in words."""
     index: IndexInfo | None
     changes: int
     memories: Mapping[str, int]
-    """By state."""
+    """Memories by state."""
     namespaces: Mapping[str, int]
     """Active memories by namespace."""
     teams: Mapping[str, Sequence[str]]
@@ -60,7 +60,7 @@ class Status:
     signals: int
     trajectories: int
     nodes: Mapping[str, int]
-    """By label."""
+    """Nodes by label."""
     edges: int
     rules: Mapping[str, int]
     """Rules in a state, in whichever project they hold."""
@@ -77,7 +77,7 @@ def status_of(context: BankContext, engine: SearchEngine, learning: Learning) ->
         namespaces = reader.tally(Memory, "namespace", {"state": State.ACTIVE.value})
         active = {State.ACTIVE.value: sum(namespaces.values())} if namespaces else {}
         teams = fold_memberships(reader.select(Membership, {}))
-        others = reader.tally(Memory, "state", {"state": tuple(s for s in State if s is not State.ACTIVE)})
+        inactive = reader.tally(Memory, "state", {"state": tuple(s for s in State if s is not State.ACTIVE)})
         return Status(
             store=store.info,
             tenant=context.tenant,
@@ -93,7 +93,7 @@ def status_of(context: BankContext, engine: SearchEngine, learning: Learning) ->
             scrubbing=context.scrubber.in_words(),
             index=engine.index_info(),
             changes=store.head(),
-            memories={**active, **others},
+            memories={**active, **inactive},
             namespaces=namespaces,
             teams={name: teams.namespaces_of(name) for name in teams.names()},
             signals=reader.count(Signal, {}),

@@ -1,7 +1,6 @@
 """`bank.teams`: which namespaces belong to which team.
 
-Knows names and what is written down when one joins or leaves. What a team is, is `core.teams`' business; who finds
-what, `recall.reach`'s.
+What a team is, is `core.teams`' business; who finds what, `recall.reach`'s.
 """
 
 from __future__ import annotations
@@ -49,18 +48,18 @@ class TeamRoster:
         name = self._context.scrubber.scrub(clean_name(team, "team")).text
         if name == EVERY_NAMESPACE:
             raise InvalidInput(f"{EVERY_NAMESPACE!r} is no name for a team.")
-        self._decide([self._namespace(one) for one in namespaces or (None,)], name, source)
+        self._decide([self._namespace(namespace) for namespace in namespaces or (None,)], name, source)
         return Team(name=name, namespaces=self.now().namespaces_of(name))
 
     def remove(self, *namespaces: str, source: str = USER) -> builtins.list[str]:
         """Take namespaces out of their team, the bank's own when none is named; says which team each was in."""
-        named = [self._namespace(one) for one in namespaces or (None,)]
+        members = [self._namespace(namespace) for namespace in namespaces or (None,)]
         teams = self.now()
-        for one in named:
-            if teams.team_of(one) is None:
-                raise NotFound(f"The namespace {one!r} is in no team.")
-        self._decide(named, None, source)
-        return [team for one in named if (team := teams.team_of(one)) is not None]
+        for namespace in members:
+            if teams.team_of(namespace) is None:
+                raise NotFound(f"The namespace {namespace!r} is in no team.")
+        self._decide(members, None, source)
+        return [team for namespace in members if (team := teams.team_of(namespace)) is not None]
 
     def _namespace(self, namespace: str | None) -> str:
         if namespace is None:

@@ -1,7 +1,7 @@
 """Runs verbs of a bank inside a transaction that is already open.
 
-Knows that within a unit reading and writing go to the unit, and that what needs a transaction of its own or another
-connection (searching, a rehearsal) cannot be done there.
+Within a unit reading and writing go to the unit; what needs a transaction of its own or another connection (searching,
+a rehearsal) cannot be done there.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ class NoSearch:
 
     is_open = False
 
-    def following(self, told: Callable[[int], None] | None) -> AbstractContextManager[Callable[[int], None] | None]:
+    def following(self, progress: Callable[[int], None] | None) -> AbstractContextManager[Callable[[int], None] | None]:
         """Nothing to follow: others see what came in once the unit is committed."""
-        return nullcontext(told)
+        return nullcontext(progress)
 
     def index_info(self) -> None:
         """Nothing to bring up to date: the index follows once the unit is committed."""

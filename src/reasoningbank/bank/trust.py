@@ -1,6 +1,6 @@
 """`bank.trust`: decide about memories and origins, and see why each stands where it stands.
 
-Knows names and rehearsals. What a decision does is known by `guard.rulings`.
+The effect of a decision is the business of `guard.rulings`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Source:
     memories: int
     quarantined: int
     approved: int
-    """Those that somebody vouched for: they are believed more than their origin."""
+    """Memories that somebody vouched for: they are believed more than their origin."""
     revoked: bool
     nodes: int = 0
     """Nodes of the memory graph that came from it."""
@@ -98,17 +98,17 @@ class TrustDecisions:
 
         `peer` is its origin, peer:FINGERPRINT. What you approved one by one stays approved.
         """
-        decision, given = _decision(self._context, comment, USER), one_of(PeerTrust, trust, "trust")
-        return _decide(self._context, lambda w: rulings.give_trust(w, peer, given, decision), dry_run=dry_run)
+        decision, level = _decision(self._context, comment, USER), one_of(PeerTrust, trust, "trust")
+        return _decide(self._context, lambda w: rulings.give_trust(w, peer, level, decision), dry_run=dry_run)
 
     def given(self) -> dict[str, PeerTrust]:
         """The trust that each peer has, by origin; a revoked one is quarantined."""
         with self._context.read_for_output() as reader:
-            return {origin: given for origin, given in peer_trust(reader).items() if kind_of(origin) == PEER}
+            return {origin: level for origin, level in peer_trust(reader).items() if kind_of(origin) == PEER}
 
     def brought_by(self, origin: str) -> Brought:
         """How much came from an origin. Its nodes and edges are hidden while it is revoked."""
-        where = {"origin": clean_origin(origin, stamped=True)}
+        where = {"origin": clean_origin(origin, is_stored=True)}
         with self._context.read_for_output() as reader:
             return Brought(
                 memories=reader.count(Memory, where), nodes=reader.count(Node, where), edges=reader.count(Edge, where)
@@ -146,42 +146,48 @@ class TrustDecisions:
     def origins(self) -> list[Source]:
         """Every origin of this tenant, how far it is believed and how much came from it; the least believed first."""
         with self._context.read_for_output() as reader:
-            counted = reader.tally(Memory, "origin")
+            memories = reader.tally(Memory, "origin")
             nodes = reader.tally(Node, "origin")
-            quarantined = reader.tally(Memory, "origin", {"state": State.QUARANTINED.value})
+            quarantine = reader.tally(Memory, "origin", {"state": State.QUARANTINED.value})
             peers = peer_trust(reader)
             counting = in_force(reader.select(Ruling, {"kind": (RulingKind.REVOKE.value, RulingKind.UNDO.value)}))
-            revoked = {ruling.target for ruling in counting}
-            approved = _approved_by_origin(reader)
-        found = [
+            revocations = {ruling.target for ruling in counting}
+            approvals = _approved_by_origin(reader)
+        sources = [
             Source(
                 origin=origin,
                 trust=_standing(peers, origin),
-                memories=counted.get(origin, 0),
-                quarantined=quarantined.get(origin, 0),
-                approved=approved[origin],
-                revoked=origin in revoked,
+                memories=memories.get(origin, 0),
+                quarantined=quarantine.get(origin, 0),
+                approved=approvals[origin],
+                revoked=origin in revocations,
                 nodes=nodes.get(origin, 0),
             )
-            for origin in {*counted, *nodes, *revoked}
+            for origin in {*memories, *nodes, *revocations}
         ]
         return sorted(
-            found,
-            key=lambda one: (one.trust is not PeerTrust.QUARANTINED, level_given(peers, one.origin), one.origin),
+            sources,
+            key=lambda source: (
+                source.trust is not PeerTrust.QUARANTINED,
+                level_given(peers, source.origin),
+                source.origin,
+            ),
         )
 
 
 def _standing(peers: Mapping[str, PeerTrust], origin: str) -> Trust | PeerTrust:
     is_peer = kind_of(origin) == PEER
-    given = peers.get(origin, PeerTrust.QUARANTINED)
-    return given if is_peer and given is PeerTrust.QUARANTINED else level_given(peers, origin)
+    trust = peers.get(origin, PeerTrust.QUARANTINED)
+    return trust if is_peer and trust is PeerTrust.QUARANTINED else level_given(peers, origin)
 
 
 def _approved_by_origin(reader: Reader) -> Counter[str]:
     """How many memories of each origin are believed more than it, because somebody vouched for them."""
-    given = in_force(reader.select(Ruling, {"kind": (RulingKind.APPROVE.value, RulingKind.UNDO.value)}))
-    vouched = {memory_id for ruling in given if ruling.kind is RulingKind.APPROVE for memory_id in ruling.memories}
-    memories = list(reader.get(Memory, sorted(vouched)).values())
+    decisions = in_force(reader.select(Ruling, {"kind": (RulingKind.APPROVE.value, RulingKind.UNDO.value)}))
+    memory_ids = {
+        memory_id for ruling in decisions if ruling.kind is RulingKind.APPROVE for memory_id in ruling.memories
+    }
+    memories = list(reader.get(Memory, sorted(memory_ids)).values())
     levels, peers = levels_of(reader, memories), peer_trust(reader)
     return Counter(memory.origin for memory in memories if trust_of(memory, levels) > level_given(peers, memory.origin))
 
@@ -193,7 +199,7 @@ def _memories_meant(context: BankContext, reader: Reader, target: str) -> Sequen
     except NotFound:
         if kind_of(target) not in LEVELS:
             raise
-    origin = clean_origin(target, stamped=True)
+    origin = clean_origin(target, is_stored=True)
     memories = reader.select(Memory, {"origin": origin})
     if not memories and reader.count(Node, {"origin": origin}):
         raise InvalidInput(

@@ -1,7 +1,6 @@
 """`bank.upkeep`: tidy a bank up, see what a run has done, and take it back.
 
-Knows which vectors a run compares and who rewrites for it. What is merged, linked, archived and promoted is
-`learn.consolidate`'s business.
+What is merged, linked, archived and promoted is `learn.consolidate`'s business.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Upkeep:
         return self.consolidate(only=("promote",), dry_run=dry_run, namespace=namespace)
 
     def faded(self, *, namespace: str | None = None) -> list[Faded]:
-        """What has lost confidence to age alone, the most first. Nothing is written: the confidence itself forgets."""
+        """Memories that lost confidence to age alone, the most first. Nothing is written: confidence itself forgets."""
         return run.faded_in(self._context, namespace)
 
     def undo(self, run_id: str, *, source: str = USER) -> Undone:
@@ -64,7 +63,7 @@ class Upkeep:
             return undoing.history(reader)
 
     def account(self, run_id: str) -> RunAccount:
-        """What a run has done, act by act."""
+        """Account of a run, act by act."""
         with self._context.read_for_output() as reader:
             return run_account(reader, run_id)
 

@@ -53,10 +53,10 @@ def remote_tips(common: Path, remote: str) -> tuple[str, ...]:
     )
     try:
         with open_plain(common / "packed-refs") as file:
-            packed = file.read(_MOST_PACKED_BYTES)
+            refs = file.read(_MOST_PACKED_BYTES)
     except OSError:
-        packed = b""
-    lines = re.finditer(rb"(?m)^(%b) refs/remotes/%b/" % (_ID, re.escape(os.fsencode(remote))), packed)
+        refs = b""
+    lines = re.finditer(rb"(?m)^(%b) refs/remotes/%b/" % (_ID, re.escape(os.fsencode(remote))), refs)
     ids.update((line[1].decode(), None) for line in islice(lines, _MOST_REFS))
     return tuple(commit for commit in islice(ids, _MOST_REFS) if has_object(common, commit))
 
@@ -140,10 +140,10 @@ def _has_packed(index: Path, object_id: str) -> bool:
             while low < high:
                 middle = (low + high) // 2
                 file.seek(len(head) + middle * len(name))
-                listed = file.read(len(name))
-                if listed == name:
+                entry = file.read(len(name))
+                if entry == name:
                     return True
-                low, high = (middle + 1, high) if listed < name else (low, middle)
+                low, high = (middle + 1, high) if entry < name else (low, middle)
     except OSError:
         pass
     return False

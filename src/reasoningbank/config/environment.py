@@ -107,11 +107,11 @@ def repository_namespace(directory: Path) -> str:
     return project_of(directory).namespace
 
 
-def locate(named: str | Path | Location | None = None) -> Location:
+def locate(bank: str | Path | Location | None = None) -> Location:
     """The place of a bank that somebody names by a path or a URL; without a name, that of this user's."""
-    if isinstance(named, Location):
-        return named
-    return parse_location(str(named) if named is not None else from_environment().bank, home())
+    if isinstance(bank, Location):
+        return bank
+    return parse_location(str(bank) if bank is not None else from_environment().bank, home())
 
 
 def handed_over(location: Location) -> tuple[str, dict[str, str]]:
@@ -174,8 +174,8 @@ def agent_around(
 
 def folder_named(variable: str) -> Path | None:
     """The folder that a variable of another program names, where it is set."""
-    chosen = os.environ.get(variable)
-    return Path(chosen).expanduser() if chosen else None
+    value = os.environ.get(variable)
+    return Path(value).expanduser() if value else None
 
 
 def _here() -> Path:
@@ -187,9 +187,9 @@ def _here() -> Path:
 
 
 def home() -> Path:
-    chosen = os.environ.get("REASONINGBANK_HOME")
-    if chosen:
-        return Path(chosen).expanduser()
+    folder = os.environ.get("REASONINGBANK_HOME")
+    if folder:
+        return Path(folder).expanduser()
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or user_folder() / "AppData" / "Local") / "reasoningbank"
     if sys.platform == "darwin":

@@ -1,7 +1,7 @@
 """Reads a configuration file: TOML, every key of it checked, nothing passed over in silence.
 
-Knows where a key may stand, what seed 001 calls it, and that a secret has no place here. An error names the file, the
-key, and what is allowed.
+A key may also have the name that seed 001 gives it; a secret has no place here. An error names the file, the key, and
+what is allowed.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def read_values(path: Path) -> dict[str, Any]:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file beside a bank speaks of any of our sections, or nearly: another program's may have its name."""
-    known = [*SECTIONS, SEED_TABLE]
-    return any(get_close_matches(str(name), known, n=1, cutoff=0.75) for name in _tables(path))
+    """True if a file beside a bank speaks of any of our sections, or nearly: another program's may have its name."""
+    names = [*SECTIONS, SEED_TABLE]
+    return any(get_close_matches(str(name), names, n=1, cutoff=0.75) for name in _tables(path))
 
 
 def _tables(path: Path) -> dict[str, Any]:
@@ -66,20 +66,20 @@ def check_values(tables: Mapping[str, Any], path: str) -> dict[str, Any]:
 
 
 def _values(tables: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     said_as: dict[str, str] = {}
-    for said, value in _leaves(tables, ""):
-        name = said.removeprefix(f"{SEED_TABLE}.")
+    for place, value in _leaves(tables, ""):
+        name = place.removeprefix(f"{SEED_TABLE}.")
         name = SEED_NAMES.get(name, name)
-        _refuse_secret(said, value)
+        _refuse_secret(place, value)
         knob = BY_NAME.get(name)
         if knob is None:
-            raise InvalidInput(_unknown(said, name, value))
-        if name in found:
-            raise InvalidInput(f"{said} says again what {said_as[name]} has said: keep one of them.")
-        found[name] = check_value(knob, _with_provider(said, value))
-        said_as[name] = said
-    return _check_together(found)
+            raise InvalidInput(_unknown(place, name, value))
+        if name in values:
+            raise InvalidInput(f"{place} says again what {said_as[name]} has said: keep one of them.")
+        values[name] = check_value(knob, _with_provider(place, value))
+        said_as[name] = place
+    return _check_together(values)
 
 
 def _leaves(tables: Mapping[str, Any], start: str) -> Iterator[tuple[str, Any]]:
@@ -93,46 +93,48 @@ def _leaves(tables: Mapping[str, Any], start: str) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _refuse_secret(said: str, value: Any) -> None:
+def _refuse_secret(place: str, value: Any) -> None:
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            _refuse_secret(f"{said}.{key}", inner)
+            _refuse_secret(f"{place}.{key}", inner)
         return
     if not isinstance(value, str):
         return
-    named = said.removeprefix(f"{SEED_TABLE}.") not in BY_NAME and _SECRET_NAME.search(said.rpartition(".")[2])
-    if named or _SECRET_VALUE.match(value):
+    has_secret_name = place.removeprefix(f"{SEED_TABLE}.") not in BY_NAME and _SECRET_NAME.search(
+        place.rpartition(".")[2]
+    )
+    if has_secret_name or _SECRET_VALUE.match(value):
         raise InvalidInput(
-            f"{said} looks like a secret, and a configuration file is no place for one: take it out and set "
+            f"{place} looks like a secret, and a configuration file is no place for one: take it out and set "
             "OPENAI_API_KEY or ANTHROPIC_API_KEY in the environment."
         )
 
 
-def _unknown(said: str, name: str, value: Any) -> str:
-    key = said.rpartition(".")[2]
+def _unknown(place: str, name: str, value: Any) -> str:
+    key = place.rpartition(".")[2]
     if key in _ELSEWHERE:
-        return f"{said}: {_ELSEWHERE[key]}."
+        return f"{place}: {_ELSEWHERE[key]}."
     is_table = isinstance(value, Mapping)
     section = name.rpartition(".")[0]
     if name in SECTIONS:
-        return f"{said} is a section, [{name}], not a value."
+        return f"{place} is a section, [{name}], not a value."
     if is_table or (section and section not in SECTIONS):
-        known = [*SECTIONS]
-        near = get_close_matches(name if is_table else section, known, n=1)
+        sections = [*SECTIONS]
+        near = get_close_matches(name if is_table else section, sections, n=1)
         hint = f" Did you mean [{near[0]}]?" if near else ""
-        return f"there is no section [{name if is_table else section}].{hint} There are {', '.join(known)}."
+        return f"there is no section [{name if is_table else section}].{hint} There are {', '.join(sections)}."
     here = [knob.name for knob in KNOBS if knob.section == section]
     near = get_close_matches(name, here, n=1) or get_close_matches(key, [knob.key for knob in KNOBS], n=1)
-    others = [knob.name for knob in KNOBS if near and near[0] in (knob.name, knob.key)]
-    hint = f" Did you mean {others[0]}?" if others else ""
+    knob_names = [knob.name for knob in KNOBS if near and near[0] in (knob.name, knob.key)]
+    hint = f" Did you mean {knob_names[0]}?" if knob_names else ""
     if not section:
-        return f"{said} stands outside of any section.{hint} The sections are {', '.join(SECTIONS)}."
-    return f"there is no {said}.{hint} [{section}] has {', '.join(n.rpartition('.')[2] for n in here)}."
+        return f"{place} stands outside of any section.{hint} The sections are {', '.join(SECTIONS)}."
+    return f"there is no {place}.{hint} [{section}] has {', '.join(n.rpartition('.')[2] for n in here)}."
 
 
-def _with_provider(said: str, value: Any) -> Any:
+def _with_provider(place: str, value: Any) -> Any:
     """Seed 001 names a model alone; here its provider belongs to it."""
-    if said.endswith(".extraction_model") and isinstance(value, str) and "/" not in value and value != "off":
+    if place.endswith(".extraction_model") and isinstance(value, str) and "/" not in value and value != "off":
         return f"{'anthropic' if value.startswith('claude') else 'openai'}/{value}"
     return value
 
@@ -157,8 +159,8 @@ def _with_embedder(values: dict[str, Any]) -> dict[str, Any]:
     embedder, model = values.get("embedding.embedder"), values.get("embedding.model")
     if model is not None and embedder is None:
         if model in EMBEDDERS:
-            others = {name: value for name, value in values.items() if name != "embedding.model"}
-            return {**others, "embedding.embedder": model}
+            rest = {name: value for name, value in values.items() if name != "embedding.model"}
+            return {**rest, "embedding.embedder": model}
         return {**values, "embedding.embedder": "openai"}
     if model is not None and embedder != "openai":
         raise InvalidInput(f"embedding.model is of the openai embedder; the {embedder} one has no choice of models.")

@@ -36,7 +36,7 @@ class Knob:
     kind: str
     about: str
     otherwise: str = ""
-    """What holds when nobody sets it, where the default alone does not tell."""
+    """Value or words for what holds when nobody sets it, where the default alone does not tell."""
     example: Any = None
     """For the template, where there is no default to show."""
     least: float = 0.0
@@ -338,11 +338,11 @@ KNOBS: tuple[Knob, ...] = (
 
 BY_NAME: Mapping[str, Knob] = {knob.name: knob for knob in KNOBS}
 SEED_NAMES: Mapping[str, str] = {f"{knob.section}.{knob.seed}": knob.name for knob in KNOBS if knob.seed}
-"""What seed 001 calls a knob, where that is another name than ours."""
+"""Names of our knobs by seed 001's, where those differ."""
 
 
 def value_of(settings: Settings, name: str) -> Any:
-    """What is in force of a knob; None is nothing said."""
+    """The setting of a knob; None is nothing said."""
     value: Any = settings
     for part in name.split("."):
         value = getattr(value, "decay_interval_s" if part == "decay_interval" else part)
@@ -361,7 +361,7 @@ def in_words(knob: Knob, value: Any) -> str:
 
 
 def value_in_force(settings: Settings, knob: Knob) -> Any:
-    """What holds of a knob, also when nobody has set it: a number or words; None where it is about nothing here."""
+    """The value in force, also when nobody has set it: a number or words; None where the knob is about nothing here."""
     value = value_of(settings, knob.name)
     if value is not None:
         return value
@@ -374,22 +374,22 @@ def value_in_force(settings: Settings, knob: Knob) -> Any:
 
 
 def is_meant(knob: Knob, settings: Settings) -> bool:
-    """Whether a knob is about anything in use here: only the openai embedder has a model to name and to shorten."""
+    """True if a knob is about anything in use here: only the openai embedder has a model to name and to shorten."""
     of_model = knob.name in ("embedding.model", "embedding.dimension")
     return not of_model or settings.embedding.embedder == "openai" or value_of(settings, knob.name) is not None
 
 
 def is_read(knob: Knob, settings: Settings) -> bool:
-    """Whether anything reads a knob as the others stand: some belong to one policy."""
+    """True if anything reads a knob as the others stand: some belong to one policy."""
     return knob.policy in ("", settings.confidence.policy)
 
 
 def check_value(knob: Knob, value: Any) -> Any:
     """The value of a knob as `core.settings` has it, or an error that says what is allowed."""
-    checked = _CHECKS[knob.kind](knob, value)
-    if checked is None:
+    setting = _CHECKS[knob.kind](knob, value)
+    if setting is None:
         raise InvalidInput(f"{knob.name} must be {knob.allowed}, not {_show(value)}.")
-    return checked
+    return setting
 
 
 def _show(value: Any) -> str:

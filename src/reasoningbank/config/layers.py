@@ -1,6 +1,6 @@
 """Merges files, environment and arguments into the settings in force.
 
-Knows which files are looked for and whose word counts. A file that is there is read by `config.file`, which is loaded
+Which files are looked for, and whose word counts. A file that is there is read by `config.file`, which is loaded
 only then: most commands run without one and must not wait for a parser.
 
     arguments                 of `ReasoningBank.open` and of the command line
@@ -50,11 +50,11 @@ class Layer:
 
     source: str
     values: Mapping[str, Any]
-    """By the knob's name."""
+    """Values by the knob's name."""
     where: Mapping[str, str] | str
     """A file's path, or the name of a variable or argument for each knob."""
     binding: bool = False
-    """Whether an index made with another embedder is refused; else the embedder is that of new banks only."""
+    """True if an index made with another embedder is refused; else the embedder is that of new banks only."""
 
     def place_of(self, name: str) -> str:
         return self.where if isinstance(self.where, str) else self.where.get(name, self.source)
@@ -72,19 +72,21 @@ def find_settings(
     `config` is a file, "none", or the sections themselves as a mapping; `arguments` are values by knob, where None is
     nothing said.
     """
-    named = (None if isinstance(config, Mapping) else config) or environment.file
-    layers = file_layers(bank, named)
-    said = _environment_values(environment)
-    if said:
-        layers.append(Layer(source=ENVIRONMENT, values={name: said[name][0] for name in said}, where=_second(said)))
-    given = [{name: value for name, value in (arguments or {}).items() if value is not None}]
+    file = (None if isinstance(config, Mapping) else config) or environment.file
+    layers = file_layers(bank, file)
+    environment_values = _environment_values(environment)
+    if environment_values:
+        values = {knob: value for knob, (value, _) in environment_values.items()}
+        variables = {knob: variable for knob, (_, variable) in environment_values.items()}
+        layers.append(Layer(source=ENVIRONMENT, values=values, where=variables))
+    argument_values = [{knob: value for knob, value in (arguments or {}).items() if value is not None}]
     if isinstance(config, Mapping):
         from reasoningbank.config.file import check_values
 
-        given.insert(0, check_values(config, "config"))
+        argument_values.insert(0, check_values(config, "config"))
     layers += [
         Layer(source=ARGUMENT, values=values, where={name: name.rpartition(".")[2] for name in values})
-        for values in given
+        for values in argument_values
         if values
     ]
     return fold(layers) if layers else DEFAULTS
@@ -98,20 +100,20 @@ def _is_there(path: Path) -> bool:
         return False
 
 
-def file_layers(bank: Location, named: str | Path | None = None) -> list[Layer]:
-    """What the configuration files of a bank say, the weakest first."""
-    if named is not None and str(named) == NO_FILE:
+def file_layers(bank: Location, file: str | Path | None = None) -> list[Layer]:
+    """Layers of a bank's configuration files, the weakest first."""
+    if file is not None and str(file) == NO_FILE:
         return []
-    found = []
-    for path, binding in _places(bank, named):
-        if named is None and not _is_there(path):
+    layers = []
+    for path, binding in _places(bank, file):
+        if file is None and not _is_there(path):
             continue
         from reasoningbank.config.file import is_ours, read_values
 
         # The user's own folder holds nobody else's file of this name; a project's folder may.
-        if named is not None or not binding or path.parent == home() or is_ours(path):
-            found.append(Layer(source=FILE, values=read_values(path), where=str(path), binding=binding))
-    return found
+        if file is not None or not binding or path.parent == home() or is_ours(path):
+            layers.append(Layer(source=FILE, values=read_values(path), where=str(path), binding=binding))
+    return layers
 
 
 def config_files(bank: Location, environment: Config) -> list[Path]:
@@ -119,10 +121,10 @@ def config_files(bank: Location, environment: Config) -> list[Path]:
     return [path for path, _ in _places(bank, environment.file)]
 
 
-def _places(bank: Location, named: str | Path | None) -> list[tuple[Path, bool]]:
+def _places(bank: Location, file: str | Path | None) -> list[tuple[Path, bool]]:
     """Paths with whether they speak of this very bank, the weakest first."""
-    if named is not None:
-        return [(Path(named).expanduser(), True)]
+    if file is not None:
+        return [(Path(file).expanduser(), True)]
     users = home() / FILE_NAME
     if bank.state is None:
         return [(users, False)]
@@ -135,15 +137,15 @@ def _places(bank: Location, named: str | Path | None) -> list[tuple[Path, bool]]
 
 
 def _environment_values(environment: Config) -> dict[str, tuple[Any, str]]:
-    """What variables say, by knob, each with its name. Texts are handed on as they are: whoever needs one checks it,
-    since a wrong word in the environment is no reason not to open a bank.
+    """Values of the environment by knob, each with its variable. Texts are handed on as they are: whoever needs one
+    checks it, since a wrong word in the environment is no reason not to open a bank.
     """
-    said: dict[str, tuple[Any, str]] = {}
+    values: dict[str, tuple[Any, str]] = {}
     if environment.embedder:
         wish = parse_embedder(environment.embedder)
         for name, value in zip(_EMBEDDING, (wish.embedder, wish.model, wish.dimension), strict=True):
             if value is not None:
-                said[name] = (value, "REASONINGBANK_EMBEDDER")
+                values[name] = (value, "REASONINGBANK_EMBEDDER")
     tokens = (environment.llm_tokens_per_day or "").replace(",", "").replace("_", "").strip()
     for name, value, variable in (
         ("confidence.policy", environment.policy, "POLICY"),
@@ -155,32 +157,32 @@ def _environment_values(environment: Config) -> dict[str, tuple[Any, str]]:
         ("search.holdout", environment.holdout, "HOLDOUT"),
     ):
         if value is not None:
-            said[name] = (value, f"REASONINGBANK_{variable}")
+            values[name] = (value, f"REASONINGBANK_{variable}")
     for name, value in hook_values(environment.hooks).items():
-        said[name] = (value, "REASONINGBANK_HOOKS")
-    return said
+        values[name] = (value, "REASONINGBANK_HOOKS")
+    return values
 
 
 def hook_values(text: str) -> dict[str, Any]:
-    """What a text such as `prompt=300,branch` or `off` says of hooks; a word that makes no sense says nothing."""
-    said: dict[str, Any] = {}
+    """Hook settings of a text such as `prompt=300,branch` or `off`; a word that makes no sense says nothing."""
+    values: dict[str, Any] = {}
     for word in text.lower().replace(";", ",").split(","):
         name, _, value = word.strip().partition("=")
         if name in ("on", "off"):
-            said["hooks.enabled"] = name == "on"
+            values["hooks.enabled"] = name == "on"
         elif name == "branch":
-            said["hooks.branch"] = value not in ("0", "no", "off")
+            values["hooks.branch"] = value not in ("0", "no", "off")
         elif name == "warn" and value.strip() in WAYS_TO_WARN:
-            said["hooks.warn"] = value.strip()
+            values["hooks.warn"] = value.strip()
         elif name in _HOOK_WORDS and value.strip().isdecimal():
-            said[f"hooks.{_HOOK_WORDS[name]}"] = int(value)
-    return said
+            values[f"hooks.{_HOOK_WORDS[name]}"] = int(value)
+    return values
 
 
-def hook_words(bank: Location, named: str | None) -> str:
-    """What the configuration files say of hooks, as the words that `hook_values` reads."""
+def hook_words(bank: Location, file: str | None) -> str:
+    """Hook settings of the configuration files, as the words that `hook_values` reads."""
     words = []
-    for layer in file_layers(bank, named):
+    for layer in file_layers(bank, file):
         for name, value in layer.values.items():
             section, _, key = name.partition(".")
             if section == "hooks":
@@ -198,25 +200,21 @@ def _hook_word(key: str, value: Any) -> str:
     return f"{next(word for word, field in _HOOK_WORDS.items() if field == key)}={value}"
 
 
-def _second(said: Mapping[str, tuple[Any, str]]) -> dict[str, str]:
-    return {name: variable for name, (_, variable) in said.items()}
-
-
 # ---------------------------------------------------------------- folding
 
 
 def fold(layers: Sequence[Layer]) -> Settings:
     """One value from what each source says, the strongest last."""
-    said: dict[str, tuple[Any, Layer]] = {}
+    entries: dict[str, tuple[Any, Layer]] = {}
     for layer in layers:
-        _forget_other_embedder(said, layer.values)
-        said.update({name: (value, layer) for name, value in layer.values.items()})
-    values = {name: value for name, (value, _) in said.items()}
+        _forget_other_embedder(entries, layer.values)
+        entries.update({name: (value, layer) for name, value in layer.values.items()})
+    values = {name: value for name, (value, _) in entries.items()}
     search = _section("search", values)
     weights = ScopeWeights(**_section("search.scope_weights", values))
-    is_required = any(name in said and said[name][1].binding for name in _EMBEDDING)
+    is_required = any(name in entries and entries[name][1].binding for name in _EMBEDDING)
     embedding = EmbeddingSettings(**_section("embedding", values))
-    index = said.get("storage.index")
+    index = entries.get("storage.index")
     return Settings(
         embedding=embedding,
         search=SearchSettings(**search, scope_weights=weights),
@@ -226,7 +224,7 @@ def fold(layers: Sequence[Layer]) -> Settings:
         hooks=HookSettings(**_section("hooks", values)),
         chosen=tuple(
             Choice(name=name, value=value, source=layer.source, where=layer.place_of(name))
-            for name, (value, layer) in said.items()
+            for name, (value, layer) in entries.items()
         ),
         files=tuple(layer.place_of("") for layer in layers if layer.source == FILE),
         required=embedding if is_required else EmbeddingSettings(),
@@ -234,12 +232,12 @@ def fold(layers: Sequence[Layer]) -> Settings:
     )
 
 
-def _forget_other_embedder(said: dict[str, tuple[Any, Layer]], coming: Mapping[str, Any]) -> None:
+def _forget_other_embedder(entries: dict[str, tuple[Any, Layer]], coming: Mapping[str, Any]) -> None:
     """A model and a dimension belong to their embedder: whoever names another one means none of them."""
     for position, name in enumerate(_EMBEDDING[:2]):
-        if name in coming and name in said and coming[name] != said[name][0]:
+        if name in coming and name in entries and coming[name] != entries[name][0]:
             for weaker in _EMBEDDING[position:]:
-                said.pop(weaker, None)
+                entries.pop(weaker, None)
 
 
 def _section(section: str, values: Mapping[str, Any]) -> dict[str, Any]:

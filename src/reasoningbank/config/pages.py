@@ -47,16 +47,13 @@ def template() -> str:
         lines += ["", f"# {about}", f"[{section}]"]
         for knob in KNOBS:
             if knob.section == section:
+                choices = "such as 30m, 24h, 7d" if knob.kind == LENGTH else knob.allowed
                 lines += [
                     "",
-                    f"# {knob.about} ({_allowed_values(knob)})",
+                    f"# {knob.about} ({choices})",
                     f"#{knob.key} = {_example(knob)}{_note(knob)}",
                 ]
     return "\n".join(lines) + "\n"
-
-
-def _allowed_values(knob: Knob) -> str:
-    return "such as 30m, 24h, 7d" if knob.kind == LENGTH else knob.allowed
 
 
 def _example(knob: Knob) -> str:
@@ -65,8 +62,8 @@ def _example(knob: Knob) -> str:
 
 
 def _note(knob: Knob) -> str:
-    told = knob.default is not None or knob.otherwise == _example(knob).strip('"')
-    return "" if told else f"    # unset: {knob.otherwise}"
+    is_shown = knob.default is not None or knob.otherwise == _example(knob).strip('"')
+    return "" if is_shown else f"    # unset: {knob.otherwise}"
 
 
 # ---------------------------------------------------------------- the page
@@ -154,7 +151,11 @@ def page() -> str:
     for section, about in SECTIONS.items():
         parts.append(f"### [{section}]\n\n{about}\n")
         parts.append(_table([knob for knob in KNOBS if knob.section == section]))
-    return "\n".join([*parts, _EMBEDDER, _SEED_INTRODUCTION + _seed_rows()])
+    rows = []
+    for key in _SEED_KEYS:
+        name = BY_NAME[SEED_NAMES.get(key, key)].name
+        rows.append(f"| `{SEED_TABLE}.{key}` | {'the same' if name == key else f'`{name}`'} |")
+    return "\n".join([*parts, _EMBEDDER, _SEED_INTRODUCTION + "\n".join(rows) + "\n"])
 
 
 def _table(knobs: list[Knob]) -> str:
@@ -163,14 +164,6 @@ def _table(knobs: list[Knob]) -> str:
         default = knob.otherwise if knob.default is None else f"`{in_words(knob, knob.default)}`"
         variable = f" (`{knob.variable}`)" if knob.variable in VARIABLES else ""
         rows.append(f"| `{knob.key}` | {default} | {knob.allowed} | {knob.about}{variable} |")
-    return "\n".join(rows) + "\n"
-
-
-def _seed_rows() -> str:
-    rows = []
-    for key in _SEED_KEYS:
-        name = BY_NAME[SEED_NAMES.get(key, key)].name
-        rows.append(f"| `{SEED_TABLE}.{key}` | {'the same' if name == key else f'`{name}`'} |")
     return "\n".join(rows) + "\n"
 
 

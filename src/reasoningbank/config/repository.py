@@ -57,15 +57,15 @@ def find_project(directory: Path, home: Path | None, *, remember: bool) -> Proje
     common, place, is_answered = repository
     name, remote = _remote(common)
     memory = None if home is None else _ClonesOfThisMachine(home)
-    joined = memory.joined(place) if memory else None
-    if joined:
-        namespace = joined
+    own_namespace = memory.joined(place) if memory else None
+    if own_namespace:
+        namespace = own_namespace
     elif remote and is_answered and _is_clone(common, name, remote, memory, remember=remember):
         namespace = remote
     else:
         folder = os.fsencode(place.parent.name).decode("utf-8", "replace")
         namespace = f"{folder}-{_digest(place, 4)}"
-    return Project(namespace=namespace, place=place, remote=None if joined else remote)
+    return Project(namespace=namespace, place=place, remote=None if own_namespace else remote)
 
 
 def join_project(project: Project, namespace: str, home: Path) -> None:
@@ -116,8 +116,8 @@ def _repository(directory: Path) -> tuple[Path, Path, bool] | None:
         back = _text(git / "gitdir").strip()
         is_answered = Path(os.path.realpath(git)).parent == common / "worktrees" and _is_same(git / back, entry)
     else:
-        named = re.findall(r"(?m)^[ \t]*worktree[ \t]*=(.+)", _text(git / "config") + _text(git / "config.worktree"))
-        is_answered = any(_is_same(git / folder.strip().strip('"'), entry.parent) for folder in named)
+        folders = re.findall(r"(?m)^[ \t]*worktree[ \t]*=(.+)", _text(git / "config") + _text(git / "config.worktree"))
+        is_answered = any(_is_same(git / folder.strip().strip('"'), entry.parent) for folder in folders)
     if is_answered or is_older_than_the_rule(entry):
         return common, common, True
     return common, Path(os.path.realpath(entry.parent)) / ".git", False

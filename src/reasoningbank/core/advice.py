@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import chain
 
@@ -57,16 +57,16 @@ class Word:
 
 
 def is_same_advice(before: Memory, after: Memory) -> bool:
-    """Whether evidence about the one text is evidence about the other."""
+    """True if evidence about the one text is evidence about the other."""
     if before.outcome is not after.outcome:
         return False
     if before.content != after.content and not _is_same_text(before.content, after.content):
         return False
     # Titles and descriptions get polished: they are other advice only where one name or number took another's place.
     return not any(
-        _is_swapped(one, other)
-        for one, other in ((before.title, after.title), (before.description, after.description))
-        if one != other
+        _is_swapped(old, new)
+        for old, new in ((before.title, after.title), (before.description, after.description))
+        if old != new
     )
 
 
@@ -74,24 +74,24 @@ def _is_same_text(before: str, after: str) -> bool:
     old, new = _sentences(before), _sentences(after)
     if has_same_words(list(chain(*old)), list(chain(*new))):
         return True
-    left_out: list[Word] = []
-    added: list[Word] = []
+    omissions: list[Word] = []
+    additions: list[Word] = []
     # Compared by their words, each sentence as one item.
     keys_old, keys_new = ([tuple(word.key for word in sentence) for sentence in text] for text in (old, new))
     for tag, i, j, k, m in SequenceMatcher(None, keys_old, keys_new, autojunk=False).get_opcodes():
         if tag == "delete":
-            left_out += chain(*old[i:j])
+            omissions += chain(*old[i:j])
         elif tag == "insert":
-            added += chain(*new[k:m])
+            additions += chain(*new[k:m])
         elif tag == "replace" and not has_same_words(list(chain(*old[i:j])), list(chain(*new[k:m]))):
             return False
-    if any(word.key in _DENIAL_KEYS for word in chain(left_out, added)):
+    if any(word.key in _DENIAL_KEYS for word in chain(omissions, additions)):
         return False
-    return 2 * len(left_out) <= sum(map(len, old)) and 2 * len(added) <= sum(map(len, new))
+    return 2 * len(omissions) <= sum(map(len, old)) and 2 * len(additions) <= sum(map(len, new))
 
 
 def has_same_words(before: Sequence[Word], after: Sequence[Word]) -> bool:
-    """Whether two runs of words are one, apart from misspelt words and compounds written apart."""
+    """True if two runs of words are the same, apart from misspelt words and compounds written apart."""
     start, end = 0, 0
     shorter = min(len(before), len(after))
     while start < shorter and before[start].key == after[start].key:
@@ -110,25 +110,25 @@ def has_same_words(before: Sequence[Word], after: Sequence[Word]) -> bool:
 
 def _is_respelt(old: Sequence[Word], new: Sequence[Word]) -> bool:
     if len(old) == len(new):
-        return all(_is_misspelling(one, other) for one, other in zip(old, new, strict=True))
+        return all(_is_misspelling(word, other) for word, other in zip(old, new, strict=True))
     names = any(word.is_name for word in (*old, *new))
     return not names and "".join(word.text for word in old) == "".join(word.text for word in new)
 
 
-def _is_misspelling(one: Word, other: Word) -> bool:
-    if one.is_name or other.is_name or not _DENIAL_KEYS.isdisjoint((one.key, other.key)):
+def _is_misspelling(word: Word, other: Word) -> bool:
+    if word.is_name or other.is_name or not _DENIAL_KEYS.isdisjoint((word.key, other.key)):
         return False
-    return any(map(_is_slip, (one.text, one.key), (other.text, other.key)))
+    return any(map(_is_slip, (word.text, word.key), (other.text, other.key)))
 
 
 def _is_slip(a: str, b: str) -> bool:
     if a[0] != b[0] or min(len(a), len(b)) < SHORTEST_MISSPELT:
         return False
     distance = _distance(a, b)
-    changed = sum((Counter(a) - Counter(b)).values()) and sum((Counter(b) - Counter(a)).values())
+    replacements = sum((Counter(a) - Counter(b)).values()) and sum((Counter(b) - Counter(a)).values())
     if distance == 1:
-        return not changed or max(len(a), len(b)) >= SHORTEST_WITH_ANOTHER_LETTER
-    return distance == 2 and changed <= 1 and min(len(a), len(b)) >= SHORTEST_MISSPELT_TWICE
+        return not replacements or max(len(a), len(b)) >= SHORTEST_WITH_ANOTHER_LETTER
+    return distance == 2 and replacements <= 1 and min(len(a), len(b)) >= SHORTEST_MISSPELT_TWICE
 
 
 def _distance(a: str, b: str) -> int:
@@ -148,15 +148,14 @@ def _distance(a: str, b: str) -> int:
 
 
 def _is_swapped(before: str, after: str) -> bool:
-    old, new = (_names_and_denials(chain(*_sentences(text))) for text in (before, after))
-    gone, come = old - new, new - old
-    denied = (sum(n for key, n in words.items() if key in _DENIAL_KEYS) for words in (gone, come))
-    return bool(gone and come) or any(denied)
-
-
-def _names_and_denials(words: Iterable[Word]) -> Counter[str]:
-    """The names and denials among them."""
-    return Counter(word.key for word in words if word.is_name or word.key in _DENIAL_KEYS)
+    # Names and denials alone.
+    old, new = (
+        Counter(word.key for word in chain(*_sentences(text)) if word.is_name or word.key in _DENIAL_KEYS)
+        for text in (before, after)
+    )
+    removals, additions = old - new, new - old
+    denials = (sum(n for key, n in words.items() if key in _DENIAL_KEYS) for words in (removals, additions))
+    return bool(removals and additions) or any(denials)
 
 
 # ---------------------------------------------------------------- words
@@ -164,7 +163,7 @@ def _names_and_denials(words: Iterable[Word]) -> Counter[str]:
 
 def _sentences(text: str) -> list[list[Word]]:
     plain = _LAYOUT.sub("", unicodedata.normalize("NFKC", text).translate(_QUOTES))
-    plain = _NEGATED.sub(lambda found: f"{found[2] or _WHOLE[found[1].casefold()]} not", plain)
+    plain = _NEGATED.sub(lambda match: f"{match[2] or _WHOLE[match[1].casefold()]} not", plain)
     sentences = (
         [word for raw in part.split() if (word := _word(raw)) is not None] for part in _SENTENCE_END.split(plain)
     )
@@ -180,15 +179,15 @@ def _word(raw: str) -> Word | None:
     if not any(map(str.isalnum, token)):
         # A sign of a comparison or a joint is advice; a dash or a bullet is not.
         return Word(raw, raw, is_name=True) if _OPERATOR.fullmatch(raw) else None
-    joined = token.replace("-", "") if not token.startswith("-") else token
-    if not joined.replace("'", "").isalpha():
+    compound = token.replace("-", "") if not token.startswith("-") else token
+    if not compound.replace("'", "").isalpha():
         return Word(token.casefold(), token.casefold(), is_name=True)
-    folded = joined.replace("'", "").casefold()
-    if folded in FILLERS:
+    text = compound.replace("'", "").casefold()
+    if text in FILLERS:
         return None
     # Where letters have no case (Chinese, Arabic), a "word" may be a whole sentence, and one sign another one.
-    is_name = any(map(str.isupper, joined[1:])) or folded.upper() == folded
-    return Word(stem(folded), folded, is_name=is_name)
+    is_name = any(map(str.isupper, compound[1:])) or text.upper() == text
+    return Word(stem(text), text, is_name=is_name)
 
 
 _DENIAL_KEYS = frozenset(map(stem, DENIALS))

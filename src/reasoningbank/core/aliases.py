@@ -15,12 +15,12 @@ NAMESPACE_ALIASES: Mapping[str, str] = {"domain": "namespace", "project_id": "na
 QUERY_ALIASES: Mapping[str, str] = {**NAMESPACE_ALIASES, "k": "limit", "minConfidence": "min_confidence"}
 
 
-def rename_aliases(given: Mapping[str, Any], aliases: Mapping[str, str]) -> dict[str, Any]:
+def rename_aliases(options: Mapping[str, Any], aliases: Mapping[str, str]) -> dict[str, Any]:
     """The same options under our own names."""
-    found: dict[str, Any] = {}
-    for name, value in given.items():
+    values: dict[str, Any] = {}
+    for name, value in options.items():
         ours = aliases.get(name, name)
-        if ours in found and found[ours] != value:
+        if ours in values and values[ours] != value:
             raise InvalidInput(f"{name} is another name of {ours}, and they disagree: give one of them.")
-        found[ours] = value
-    return found
+        values[ours] = value
+    return values

@@ -49,11 +49,11 @@ class Together:
 
 
 def difference(with_it: tuple[float, float], without: tuple[float, float], z: float) -> tuple[float, float]:
-    """Of two shares, each as (of how many, how many), and its lower bound (Agresti and Caffo)."""
-    one, other = ((hits + 1.0) / (of + 2.0) for of, hits in (with_it, without))
-    spread = one * (1.0 - one) / (with_it[0] + 2.0) + other * (1.0 - other) / (without[0] + 2.0)
+    """Difference of two shares, each as (of how many, how many), and its lower bound (Agresti and Caffo)."""
+    p, q = ((hits + 1.0) / (of + 2.0) for of, hits in (with_it, without))
+    spread = p * (1.0 - p) / (with_it[0] + 2.0) + q * (1.0 - q) / (without[0] + 2.0)
     value = with_it[1] / max(with_it[0], 1e-9) - without[1] / max(without[0], 1e-9)
-    return value, one - other - z * math.sqrt(spread)
+    return value, p - q - z * math.sqrt(spread)
 
 
 def least_share(hits: float, of: float, z: float) -> float:

@@ -1,8 +1,8 @@
 """Takes a shell line apart: the commands in it, each as its words, without what only stands around them.
 
-Knows quotes, pipes, redirections, `cd … &&`, environment and wrappers such as `sudo`, `time`, `timeout` and
-`bash -lc`. So the same command is known again however it was called; what stood around it is kept beside its words.
-Never raises, whatever the line holds.
+Reads quotes, pipes, redirections, `cd … &&`, environment and wrappers such as `sudo`, `time`, `timeout` and `bash -lc`.
+So the same command is known again however it was called; what stood around it is kept beside its words. Never raises,
+whatever the line holds.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ _SCENERY = frozenset(
     }
 )
 _QUIET_ENDS = frozenset({"true", ":", "echo", "exit", "printf", "sleep"})
-"""What follows a command without being what it was about."""
+"""Commands that may follow another one without being what the line was about."""
 _FILTERS = frozenset({
     "tail", "head", "tee", "cat", "less", "more", "grep", "egrep", "rg", "sed", "awk", "sort", "uniq", "wc", "cut",
     "tr", "column", "jq", "nl", "fold", "ts", "strings", "xxd", "Select-Object", "Select-String", "Out-String",
 })  # fmt: skip
-"""What only passes on what is piped into it."""
+"""Commands that only pass on what is piped into them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,16 +77,16 @@ class ShellCommand:
     words: tuple[str, ...]
     """Without their quotes."""
     around: frozenset[str] = frozenset()
-    """What held for it: `NAME=` of its environment, `cd DIR`, `sudo`, what it was sourced from."""
+    """Its surroundings: `NAME=` of its environment, `cd DIR`, `sudo`, what it was sourced from."""
 
     @property
     def settings(self) -> frozenset[str]:
-        """What held for it but for the folder."""
+        """The surroundings without the folder."""
         return frozenset(word for word in self.around if not word.startswith("cd "))
 
     @property
     def folders(self) -> frozenset[str]:
-        """Those that it goes to from where it is."""
+        """The relative folders that it goes to, as `cd DIR`."""
         return frozenset(word for word in self.around if word.startswith("cd ") and word[3:4] not in ("/", "~", "$"))
 
     @property
@@ -114,9 +114,9 @@ def commands_in(line: str) -> list[ShellCommand]:
 
 @lru_cache(maxsize=1024)
 def _commands_in(line: str) -> tuple[ShellCommand, ...]:
-    found = list(_taken_apart(line, frozenset(), MOST_SHELLS))[:MOST_COMMANDS]
-    telling = [command for command, scenery in found if not scenery]
-    return tuple(telling or [command for command, _ in found])
+    commands = list(_taken_apart(line, frozenset(), MOST_SHELLS))[:MOST_COMMANDS]
+    telling = [command for command, scenery in commands if not scenery]
+    return tuple(telling or [command for command, _ in commands])
 
 
 def tidy_line(line: str) -> str:
@@ -131,12 +131,12 @@ def plain_command(line: str) -> str:
     return " && ".join(" ".join(command.words) for command in commands_in(line))
 
 
-def does_the_same(one: str, other: str) -> bool:
-    """Whether a later line runs the same in the same surroundings, however it is written.
+def does_the_same(line: str, other: str) -> bool:
+    """True if a later line runs the same in the same surroundings, however it is written.
 
     Where it is run from may be known by then; a folder that it goes to for the first time is a difference.
     """
-    ours, theirs = commands_in(one), commands_in(other)
+    ours, theirs = commands_in(line), commands_in(other)
     if not ours or [(c.words, c.settings) for c in ours] != [(c.words, c.settings) for c in theirs]:
         return False
     return not any(later.folders - earlier.folders for earlier, later in zip(ours, theirs, strict=True))
@@ -154,7 +154,10 @@ def _taken_apart(line: str, around: frozenset[str], shells: int) -> Iterator[tup
         if inner and shells:
             yield from _taken_apart(inner, around | own, shells - 1)
         elif bare[0] in _SCENERY:
-            around |= _scene(bare)
+            if bare[0] == "export":
+                around |= {word[: word.index("=") + 1] for word in bare[1:] if _ASSIGNMENT.match(word)}
+            elif bare[0] in ("cd", "pushd", "source", "."):
+                around |= {" ".join(bare)}
             yield ShellCommand(words=bare, around=around), True
         else:
             passes_on = (simple.is_piped and bare[0] in _FILTERS) or (not first and bare[0] in _QUIET_ENDS)
@@ -167,7 +170,7 @@ def simple_commands(line: str) -> Iterator[SimpleCommand]:
     words: list[str] = []
     redirects: list[str] = []
     here = ""
-    piped = False
+    is_piped = False
     at = 0
     while at < len(line):
         token = _TOKEN.match(line, at)
@@ -183,11 +186,11 @@ def simple_commands(line: str) -> Iterator[SimpleCommand]:
             redirects.append(token["redirect"])
         elif token["operator"] is not None:
             if words:
-                yield SimpleCommand(words=tuple(words), is_piped=piped, redirects=tuple(redirects), here=here)
+                yield SimpleCommand(words=tuple(words), is_piped=is_piped, redirects=tuple(redirects), here=here)
                 words, redirects, here = [], [], ""
-            piped = token["operator"].startswith("|") and token["operator"] != "||"
+            is_piped = token["operator"].startswith("|") and token["operator"] != "||"
     if words:
-        yield SimpleCommand(words=tuple(words), is_piped=piped, redirects=tuple(redirects), here=here)
+        yield SimpleCommand(words=tuple(words), is_piped=is_piped, redirects=tuple(redirects), here=here)
 
 
 def _after_here_document(line: str, at: int, end: str) -> int:
@@ -203,10 +206,10 @@ def _after_here_document(line: str, at: int, end: str) -> int:
 
 def _unquoted(word: str) -> str:
     def plain(match: object) -> str:
-        single, double, escaped = match.groups()  # type: ignore[attr-defined]
+        single, double, letter = match.groups()  # type: ignore[attr-defined]
         if single is not None:
             return str(single)
-        return str(escaped) if double is None else _ESCAPED.sub(r"\1", double)
+        return str(letter) if double is None else _ESCAPED.sub(r"\1", double)
 
     return _QUOTED.sub(plain, word)
 
@@ -225,17 +228,13 @@ def without_wrappers(words: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset
             break
         if name in ("sudo", "doas"):
             around.add("sudo")
-        words = _after_options(words[1:], _WRAPPERS[name])
+        words = words[1:]
+        while words and words[0].startswith("-") and len(words[0]) > 1:
+            takes_value = len(words[0]) == 2 and words[0][1] in _WRAPPERS[name]
+            words = words[2:] if takes_value else words[1:]
         if name in ("timeout", "gtimeout") and words and _DURATION.fullmatch(words[0]):
             words = words[1:]
     return words, frozenset(around)
-
-
-def _after_options(words: tuple[str, ...], with_value: str) -> tuple[str, ...]:
-    while words and words[0].startswith("-") and len(words[0]) > 1:
-        takes_value = len(words[0]) == 2 and words[0][1] in with_value
-        words = words[2:] if takes_value else words[1:]
-    return words
 
 
 def shell_line(words: tuple[str, ...]) -> str:
@@ -248,9 +247,3 @@ def shell_line(words: tuple[str, ...]) -> str:
         if not word.startswith("--") and word.endswith("c"):
             return words[number + 1] if len(words) > number + 1 else ""
     return ""
-
-
-def _scene(words: tuple[str, ...]) -> frozenset[str]:
-    if words[0] == "export":
-        return frozenset(word[: word.index("=") + 1] for word in words[1:] if _ASSIGNMENT.match(word))
-    return frozenset({" ".join(words)}) if words[0] in ("cd", "pushd", "source", ".") else frozenset()

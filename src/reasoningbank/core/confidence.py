@@ -1,11 +1,10 @@
 """Confidence of a memory: a fold over its stored signals, by one of four policies.
 
-Knows the arithmetic of evidence. Refuses to know where signals come from, who may be trusted (that is already
-in a signal's weight) and what time it is: the clock is an argument.
+The arithmetic of evidence alone. Who may be trusted is already in a signal's weight; the clock is an argument.
 
-The fold has two steps, so that a view can keep the first: `standing` reads the signals and needs no clock,
-`confidence` reads the clock and needs no signals. Whatever the policy, signals are taken in the order of (at,
-id), one per id, so neither the order nor the repetition of their delivery can matter.
+The fold has two steps, so that a view can keep the first: `standing` reads the signals and needs no clock, `confidence`
+reads the clock and needs no signals. Whatever the policy, signals are taken in the order of (at, id), one per id, so
+neither the order nor the repetition of their delivery can matter.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ ALL_ALONE = Contexts()
 
 
 def evidence_for(memory: Memory, signals: Iterable[Signal]) -> list[Signal]:
-    """Of the signals of a memory those that are about what it advises now; the others are about an earlier text."""
+    """Signals of a memory that are about what it advises now; the others are about an earlier text."""
     return [signal for signal in signals if signal.advice_id == memory.advice_id]
 
 
@@ -92,19 +91,19 @@ def copies_among(signals: Sequence[Signal]) -> dict[str, Signal]:
     """The signals that let an earlier one count for another text, by their ids, each with the one that it repeats."""
     advice, there = {signal.advice_id for signal in signals}, {signal.id for signal in signals}
     return {
-        copied: signal
+        copy_id: signal
         for signal in signals
         for advice_id in advice
-        if advice_id != signal.advice_id and (copied := taken_over_id(signal, advice_id)) in there
+        if advice_id != signal.advice_id and (copy_id := taken_over_id(signal, advice_id)) in there
     }
 
 
 def set_aside_for(memory: Memory, signals: Sequence[Signal]) -> list[Signal]:
-    """Of the signals of a memory those that are about an earlier text and that nobody has taken over for this one."""
-    others = [signal for signal in signals if signal.advice_id != memory.advice_id]
-    copies = copies_among(signals) if others else {}
+    """Signals about an earlier text of a memory that nobody has taken over for the present one."""
+    earlier = [signal for signal in signals if signal.advice_id != memory.advice_id]
+    copies = copies_among(signals) if earlier else {}
     here = {copies[signal.id].id for signal in evidence_for(memory, signals) if signal.id in copies}
-    return [signal for signal in others if signal.id not in copies and signal.id not in here]
+    return [signal for signal in earlier if signal.id not in copies and signal.id not in here]
 
 
 class ConfidencePolicy(Protocol):
@@ -113,7 +112,7 @@ class ConfidencePolicy(Protocol):
 
     @property
     def compares_uses(self) -> bool:
-        """Whether it must be told the uses of all memories together."""
+        """True if the policy compares a memory's uses with those of all memories together."""
         ...
 
     def standing(self, initial: float, created_at: float, signals: Iterable[Signal]) -> Standing: ...
@@ -121,7 +120,7 @@ class ConfidencePolicy(Protocol):
     def confidence(self, standing: Standing, now: float, context: Context = ...) -> Confidence: ...
 
     def means(self, standings: Columns, now: float, contexts: Contexts = ...) -> Means:
-        """What `confidence` gives as mean, for many at once and without the interval: a search asks for hundreds."""
+        """The means of `confidence`, for many memories at once and without the interval: a search asks for hundreds."""
         ...
 
 
@@ -171,9 +170,9 @@ class Bayes:
         return False
 
     def standing(self, initial: float, created_at: float, signals: Iterable[Signal]) -> Standing:
-        ordered = _in_order(signals)
+        history = _in_order(signals)
         positive = negative = 0.0
-        for signal in ordered:
+        for signal in history:
             # As of the epoch the room grows with time, as the masses do.
             growth = math.exp2(self._half_lives(signal.at))
             weight = min(self._weight(signal), self.most_pieces / 4.0) * growth
@@ -186,7 +185,7 @@ class Bayes:
                 positive += weight
             else:
                 negative += weight
-        return _standing(initial, created_at, ordered, positive=positive, negative=negative)
+        return _standing(initial, created_at, history, positive=positive, negative=negative)
 
     def means(self, standings: Columns, now: float, contexts: Contexts = ALL_ALONE) -> Means:
         fading = self._fading(now)
@@ -198,7 +197,7 @@ class Bayes:
         return math.exp2(-self._half_lives(now))
 
     def _mean(self, prior: Any, positive: Any, negative: Any) -> Any:
-        """Of numbers or of columns of them."""
+        """Posterior mean, of numbers or of columns of them."""
         # Written as a shift of the prior, so that no evidence gives the prior to the last bit.
         shift = positive * (1.0 - prior) - negative * prior
         return prior + shift / (self.prior_strength + positive + negative)
@@ -257,15 +256,15 @@ class Consensus:
         return False
 
     def standing(self, initial: float, created_at: float, signals: Iterable[Signal]) -> Standing:
-        ordered = _in_order(signals)
-        # The decay is linear, so it is kept out: `moved` is how far the signals have moved the memory from where its
+        history = _in_order(signals)
+        # The decay is linear, so it is kept out: `shift` is how far the signals have moved the memory from where its
         # age alone would have it, and the limits move against it.
-        moved = 0.0
-        for at, released in self._steps(ordered):
-            aged = initial - self.decay_per_month * self._months(created_at, at)
-            before = _clamp(aged + moved)
-            moved = _clamp(before + math.fsum(self._step(signal) for signal in released)) - aged
-        return _standing(initial, created_at, ordered, value=moved)
+        shift = 0.0
+        for at, batch in self._steps(history):
+            baseline = initial - self.decay_per_month * self._months(created_at, at)
+            before = _clamp(baseline + shift)
+            shift = _clamp(before + math.fsum(self._step(signal) for signal in batch)) - baseline
+        return _standing(initial, created_at, history, value=shift)
 
     def _months(self, created_at: float, now: float) -> float:
         return max(0.0, now - created_at) / (self.month_days * DAY_SECONDS)
@@ -290,25 +289,25 @@ class Consensus:
         up, down = by_kind[signal.kind]
         return (up if signal.positive else down) * _pieces(signal)
 
-    def _steps(self, ordered: Sequence[Signal]) -> list[tuple[float, Sequence[Signal]]]:
-        """When something applied, and what."""
-        applied: list[tuple[float, Sequence[Signal]]] = []
+    def _steps(self, history: Sequence[Signal]) -> list[tuple[float, Sequence[Signal]]]:
+        """Times at which signals apply, each with the signals that do."""
+        steps: list[tuple[float, Sequence[Signal]]] = []
         window = self.window_days * DAY_SECONDS
         votes = {True: 0, False: 0}
         used = oldest = settled_up_to = 0
-        for number, signal in enumerate(ordered):
+        for number, signal in enumerate(history):
             used += _is_use(signal)
             if used >= self.settled_uses:
-                applied.append((signal.at, (signal,)))
+                steps.append((signal.at, (signal,)))
                 continue
             votes[signal.positive] += _pieces(signal) > 0.0
-            while signal.at - ordered[oldest].at > window:
-                votes[ordered[oldest].positive] -= _pieces(ordered[oldest]) > 0.0
+            while signal.at - history[oldest].at > window:
+                votes[history[oldest].positive] -= _pieces(history[oldest]) > 0.0
                 oldest += 1
             if max(votes.values()) >= self.agreeing:
-                applied.append((signal.at, ordered[max(oldest, settled_up_to) : number + 1]))
+                steps.append((signal.at, history[max(oldest, settled_up_to) : number + 1]))
                 settled_up_to = number + 1
-        return applied
+        return steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,15 +326,15 @@ class Ratchet:
         return False
 
     def standing(self, initial: float, created_at: float, signals: Iterable[Signal]) -> Standing:
-        ordered = _in_order(signals)
+        history = _in_order(signals)
         value = initial
-        for signal in ordered:
+        for signal in history:
             pieces = _pieces(signal)
             if signal.positive:
                 value += (1.0 - value) * (1.0 - (1.0 - self.gain) ** pieces)
             else:
                 value -= value * (1.0 - (1.0 - self.loss) ** pieces)
-        return _standing(initial, created_at, ordered, value=value)
+        return _standing(initial, created_at, history, value=value)
 
     def means(self, standings: Columns, now: float, contexts: Contexts = ALL_ALONE) -> Means:
         return _clamp_all(standings["value"])
@@ -372,13 +371,13 @@ class Factors:
 
         used = np.maximum(standings["used"], 1)
         idle_days = np.maximum(0.0, now - standings["last_used_at"]) / DAY_SECONDS
-        earned = (
+        scores = (
             self.success * standings["succeeded"] / used
             + self.frequency * standings["used"] / np.maximum(contexts.total_uses, used)
             + self.recency * np.exp(-self.recency_rate_per_day * idle_days)
             + self.context * np.fmin(np.fmax(contexts.context_match, 0.0), 1.0)
         )
-        return _clamp_all(np.where(standings["used"] == 0, standings["initial"], earned))
+        return _clamp_all(np.where(standings["used"] == 0, standings["initial"], scores))
 
     def confidence(self, standing: Standing, now: float, context: Context = ALONE) -> Confidence:
         if standing.used == 0:
@@ -437,12 +436,12 @@ def track_record(item: Remembered) -> str:
 
     Only what our own hooks saw is told as a fact: anybody can report a use.
     """
-    used, well, told = (
+    used, well, prefix = (
         (item.seen, item.seen_well, "") if item.seen else (item.usage_count, item.succeeded, "reported: ")
     )
     if used <= 1:
-        return f"{told}{'worked' if well else 'failed'} once" if used else ""
-    return f"{told}worked {well:,} of {used:,} times"
+        return f"{prefix}{'worked' if well else 'failed'} once" if used else ""
+    return f"{prefix}worked {well:,} of {used:,} times"
 
 
 # ---------------------------------------------------------------- what they share
@@ -462,7 +461,7 @@ def _in_order(signals: Iterable[Signal]) -> list[Signal]:
 def _standing(
     initial: float,
     created_at: float,
-    ordered: Sequence[Signal],
+    history: Sequence[Signal],
     *,
     positive: float = 0.0,
     negative: float = 0.0,
@@ -470,7 +469,7 @@ def _standing(
 ) -> Standing:
     if not 0.0 <= initial <= 1.0:
         raise InvalidInput(f"An initial confidence must lie between 0 and 1, not be {initial}.")
-    uses = [signal for signal in ordered if _is_use(signal)]
+    uses = [signal for signal in history if _is_use(signal)]
     return Standing(
         initial=initial,
         created_at=created_at,
@@ -491,7 +490,7 @@ def _is_use(signal: Signal) -> bool:
 
 
 def is_users_no(signal: Signal) -> bool:
-    """Whether the user says in person that a memory did not help."""
+    """True if the user says in person that a memory did not help."""
     return signal.kind is SignalKind.FEEDBACK and not signal.positive and kind_of(signal.source) == USER
 
 
@@ -508,8 +507,8 @@ def _clamp_all(values: NDArray[Any]) -> Means:
     """`_clamp` for a column. NumPy is imported where columns are, since most commands need neither."""
     import numpy as np
 
-    clamped: Means = np.fmin(np.fmax(values, 0.0), 1.0)
-    return clamped
+    means: Means = np.fmin(np.fmax(values, 0.0), 1.0)
+    return means
 
 
 def _point(value: float) -> Confidence:

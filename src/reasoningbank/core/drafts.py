@@ -1,7 +1,7 @@
 """Validates what a caller hands over and makes a record of it, or says why not.
 
-Knows the limits of every field. Text is taken as it is, except that what no UTF-8 file can hold (an unpaired
-surrogate) and what ends strings elsewhere (NUL) become U+FFFD.
+Text is taken as it is, except that what no UTF-8 file can hold (an unpaired surrogate) and what ends strings elsewhere
+(NUL) become U+FFFD.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LONGEST_RULE_CHARS = 500
 MAX_TAGS = 4_096
 MAX_TAG_CHARS = 4_096
 MAX_TAGS_CHARS = 65_535
-"""Of all tags together."""
+"""Characters of all tags together."""
 _FEW_TAGS = MAX_TAGS_CHARS // MAX_TAG_CHARS
 MAX_METADATA_CHARS = 65_536
 MAX_TIME_S = 1e13
@@ -163,7 +163,7 @@ def memory_from(
     draft: Draft, *, memory_id: str, tenant: str, namespace: str, initial_confidence: float, now: float
 ) -> Memory:
     """`namespace` (a clean one) and `initial_confidence` stand in where the draft is silent."""
-    created = now if draft.created_at is None else clean_time(draft.created_at, "created_at")
+    created_at = now if draft.created_at is None else clean_time(draft.created_at, "created_at")
     confidence = initial_confidence if draft.initial_confidence is None else draft.initial_confidence
     return Memory(
         id=memory_id,
@@ -184,8 +184,8 @@ def memory_from(
         source=optional_name(draft.source, "source"),
         metadata=clean_metadata(draft.metadata) if draft.metadata else {},
         initial_confidence=clean_fraction(confidence, "initial_confidence"),
-        created_at=created,
-        updated_at=created,
+        created_at=created_at,
+        updated_at=created_at,
         revision=1,
         state=State.ACTIVE,
     )
@@ -214,7 +214,7 @@ _EDITABLE: dict[str, Any] = {
 EDITABLE_FIELDS = tuple(_EDITABLE)
 AUTO, KEEP, RESET = "auto", "keep", "reset"
 EVIDENCE_WISHES = (AUTO, KEEP, RESET)
-"""What an edit does with the evidence about the text before: by its words (`core.advice`), keep it, or begin anew."""
+"""Treatments of the evidence about the text before an edit: by its words (`core.advice`), keep it, or begin anew."""
 
 
 def evidence_wish(value: object) -> str:
@@ -228,7 +228,7 @@ def next_revision(memory: Memory, changes: Mapping[str, Any], now: float) -> Mem
     unknown = sorted(set(changes) - set(_EDITABLE))
     if unknown:
         raise InvalidInput(f"{', '.join(unknown)} cannot be edited: choose from {', '.join(EDITABLE_FIELDS)}.")
-    cleaned = {name: _EDITABLE[name](value) for name, value in changes.items()}
-    if all(getattr(memory, name) == value for name, value in cleaned.items()):
+    contents = {name: _EDITABLE[name](value) for name, value in changes.items()}
+    if all(getattr(memory, name) == value for name, value in contents.items()):
         return memory
-    return replace(memory, **cleaned, revision=memory.revision + 1, updated_at=max(now, memory.updated_at))
+    return replace(memory, **contents, revision=memory.revision + 1, updated_at=max(now, memory.updated_at))

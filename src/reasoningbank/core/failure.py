@@ -33,7 +33,7 @@ class OnError:
 
 
 def attempt(work: Callable[[], T]) -> tuple[T | None, BaseException | None]:
-    """What the work returned, or what it raised: for threads whose errors are another's to see."""
+    """The result of the work and None, or None and what it raised: for threads whose errors are another's to see."""
     try:
         return work(), None
     except BaseException as error:  # noqa: BLE001 - nothing is swallowed: whoever asked for the work is handed it

@@ -1,8 +1,8 @@
 """Frozen values that cost little to define.
 
-Knows how to make a class of values and nothing about any of them. To type checkers and to whoever asks the standard
-library, such a class is a dataclass; `dataclasses` itself is loaded only then, because that alone takes as long as
-reading a few memories. For what is not imported at every start the standard one is as good.
+To type checkers and to whoever asks the standard library, such a class is a dataclass; `dataclasses` itself is loaded
+only then, because that alone takes as long as reading a few memories. For what is not imported at every start the
+standard one is as good.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ else:
 
     def fields(value: Any) -> tuple[Any, ...]:
         """Name, type and defaults of each field, in order."""
-        found = getattr(value, "__value_fields__", None)
-        if found is None:
+        own_fields = getattr(value, "__value_fields__", None)
+        if own_fields is None:
             import dataclasses
 
             return dataclasses.fields(value)
-        return found
+        return own_fields
 
     def replace(value: Any, /, **changes: Any) -> Any:
         """The value with other contents in some of its fields."""
@@ -77,11 +77,11 @@ def _in_order_too(cls: type[Any]) -> Any:
     value = _made_value(cls)
     names, by_name = [f.name for f in value.__value_fields__], _by_name(value)
 
-    def initialize(self: Any, /, *given: Any, **named: Any) -> None:
-        in_order = dict(zip(names, given, strict=False))
-        if len(given) > len(names) or not in_order.keys().isdisjoint(named):
+    def initialize(self: Any, /, *values: Any, **keywords: Any) -> None:
+        in_order = dict(zip(names, values, strict=False))
+        if len(values) > len(names) or not in_order.keys().isdisjoint(keywords):
             raise TypeError(f"{value.__name__} was given too much.")
-        by_name(self, **in_order, **named)
+        by_name(self, **in_order, **keywords)
 
     value.__init__ = initialize
     return value
@@ -95,12 +95,12 @@ def _made_value(cls: type[Any]) -> Any:
         for name, kind in contents.get("__annotations__", {}).items()
         if not str(kind).startswith("ClassVar")
     }
-    inherited = {f.name: f for f in getattr(cls, "__value_fields__", ())}
+    base_fields = {f.name: f for f in getattr(cls, "__value_fields__", ())}
     for name in ("__dict__", "__weakref__"):
         contents.pop(name, None)
     contents.update(_VALUE_METHODS)
-    contents["__slots__"] = tuple(name for name in own if name not in inherited)
-    contents["__value_fields__"] = tuple({**inherited, **own}.values())
+    contents["__slots__"] = tuple(name for name in own if name not in base_fields)
+    contents["__value_fields__"] = tuple({**base_fields, **own}.values())
     contents["__doc__"] = contents.get("__doc__") or f"{cls.__name__}({', '.join(own)})"
     contents["__dataclass_fields__"] = _STANDARD_FIELDS
     metaclass: Any = type(cls)
@@ -115,25 +115,25 @@ def _field(name: str, kind: Any, default: Any) -> Field:
         return Field(name, kind, default.default, default.default_factory)
     if type(default).__module__ == "dataclasses":
         # The standard library's own field; what it lacks is told by the type of the sentinel.
-        given = (default.default, default.default_factory)
-        return Field(name, kind, *(_MISSING if type(part).__module__ == "dataclasses" else part for part in given))
+        defaults = (default.default, default.default_factory)
+        return Field(name, kind, *(_MISSING if type(part).__module__ == "dataclasses" else part for part in defaults))
     return Field(name, kind, default, _MISSING)
 
 
 class _StandardFields:
-    """What the standard library asks a dataclass for; made when it does."""
+    """`__dataclass_fields__` for the standard library, made when it asks for them."""
 
     def __get__(self, value: object, owner: Any) -> Any:
         from dataclasses import field as standard_field
         from dataclasses import make_dataclass
 
-        listed: list[Any] = []
+        specs: list[Any] = []
         for f in owner.__value_fields__:
             names = (name for name in ("default", "default_factory") if getattr(f, name) is not _MISSING)
-            listed.append((f.name, f.type, standard_field(**{name: getattr(f, name) for name in names})))
-        made: Any = make_dataclass(owner.__name__, listed, kw_only=True)
-        owner.__dataclass_fields__ = made.__dataclass_fields__
-        return made.__dataclass_fields__
+            specs.append((f.name, f.type, standard_field(**{name: getattr(f, name) for name in names})))
+        standard_class: Any = make_dataclass(owner.__name__, specs, kw_only=True)
+        owner.__dataclass_fields__ = standard_class.__dataclass_fields__
+        return standard_class.__dataclass_fields__
 
 
 _STANDARD_FIELDS = _StandardFields()
@@ -141,27 +141,27 @@ _STANDARD_FIELDS = _StandardFields()
 
 def _by_name(value: type[Any]) -> Callable[..., None]:
     # A slot's own setter is not stopped by `__setattr__`.
-    listed = value.__value_fields__
-    setters = tuple((f.name, getattr(value, f.name).__set__) for f in listed)
+    value_fields = value.__value_fields__
+    setters = tuple((f.name, getattr(value, f.name).__set__) for f in value_fields)
     count = len(setters)
-    defaults = {f.name: f.default for f in listed if f.default is not _MISSING}
-    factories = {f.name: f.default_factory for f in listed if f.default_factory is not _MISSING}
-    made = 0
+    defaults = {f.name: f.default for f in value_fields if f.default is not _MISSING}
+    factories = {f.name: f.default_factory for f in value_fields if f.default_factory is not _MISSING}
+    instances = 0
 
-    def initialize(self: Any, /, **given: Any) -> None:
-        nonlocal made
-        made += 1
-        if made == _MANY and value.__init__ is initialize:
+    def initialize(self: Any, /, **values: Any) -> None:
+        nonlocal instances
+        instances += 1
+        if instances == _MANY and value.__init__ is initialize:
             value.__init__ = _written_out(value)
-        if len(given) < count:
-            given = {**defaults, **{name: make() for name, make in factories.items()}, **given}
+        if len(values) < count:
+            values = {**defaults, **{name: make() for name, make in factories.items()}, **values}
         try:
             for name, put in setters:
-                put(self, given[name])
+                put(self, values[name])
         except KeyError as error:
             raise TypeError(f"{value.__name__} needs {error}.") from None
-        if len(given) > count:
-            unknown = given.keys() - {name for name, _ in setters}
+        if len(values) > count:
+            unknown = values.keys() - {name for name, _ in setters}
             raise TypeError(f"{value.__name__} has no {', '.join(sorted(unknown))}.")
 
     return initialize
@@ -172,30 +172,30 @@ def _written_out(value: type[Any]) -> Any:
     so only a class of which many are made gets it.
     """
     names = [f.name for f in value.__value_fields__]
-    given: dict[str, Any] = {f"put_{name}": getattr(value, name).__set__ for name in names}
+    bindings: dict[str, Any] = {f"put_{name}": getattr(value, name).__set__ for name in names}
     parameters, lines = [], []
     for f in value.__value_fields__:
         default, contents = "", f.name
         if f.default is not _MISSING:
-            given[f"default_{f.name}"], default = f.default, f"=default_{f.name}"
+            bindings[f"default_{f.name}"], default = f.default, f"=default_{f.name}"
         elif f.default_factory is not _MISSING:
-            given[f"make_{f.name}"], given["missing"], default = f.default_factory, _MISSING, "=missing"
+            bindings[f"make_{f.name}"], bindings["missing"], default = f.default_factory, _MISSING, "=missing"
             contents = f"make_{f.name}() if {f.name} is missing else {f.name}"
         parameters.append(f"{f.name}{default}")
         lines.append(f"put_{f.name}(self_, {contents})")
     # Bound as defaults of an outer function: names that it finds without a look into a dictionary.
     body = f"def __init__(self_, /, *, {', '.join(parameters)}):\n  " + "\n  ".join(lines)
-    outer = f"def outer({', '.join(given)}):\n " + body.replace("\n", "\n ") + "\n return __init__"
+    outer = f"def outer({', '.join(bindings)}):\n " + body.replace("\n", "\n ") + "\n return __init__"
     scope: dict[str, Any] = {}
     exec(compile(outer, f"<fields of {value.__name__}>", "exec"), scope)  # noqa: S102 - of the class's own field names
-    return scope["outer"](**given)
+    return scope["outer"](**bindings)
 
 
 def _reading(value: type[Any]) -> tuple[Callable[..., Any], ...]:
     """Functions for the contents by name, for equality and for the hash."""
     names = tuple(f.name for f in value.__value_fields__)
-    one = attrgetter(*names) if names else lambda _: ()
-    values = one if len(names) != 1 else lambda self: (one(self),)
+    getter = attrgetter(*names) if names else lambda _: ()
+    values = getter if len(names) != 1 else lambda self: (getter(self),)
 
     def contents(self: Any) -> dict[str, Any]:
         return dict(zip(names, values(self), strict=True))
@@ -214,13 +214,13 @@ def _state(self: Any) -> tuple[Any, ...]:
 
 
 def _set_state(self: Any, state: tuple[Any, ...]) -> None:
-    for f, kept in zip(self.__value_fields__, state, strict=True):
-        object.__setattr__(self, f.name, kept)
+    for f, content in zip(self.__value_fields__, state, strict=True):
+        object.__setattr__(self, f.name, content)
 
 
 def _repr(self: Any) -> str:
-    listed = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in self.__value_fields__)
-    return f"{type(self).__qualname__}({listed})"
+    contents = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in self.__value_fields__)
+    return f"{type(self).__qualname__}({contents})"
 
 
 def _refuse(self: Any, name: str, *_: object) -> NoReturn:

@@ -25,7 +25,7 @@ _HALF_MASK = (1 << 40) - 1
 
 _TIME_SHIFTS = range(120, _RANDOM_BITS - 1, -10)
 _HIGH_SHIFTS = range(40, -1, -10)
-"""Of what stands above those bits."""
+"""Shifts for the 48 bits above the random ones of a derived id."""
 
 
 def _letters(number: int, shifts: range = range(120, -1, -10)) -> str:
@@ -33,7 +33,7 @@ def _letters(number: int, shifts: range = range(120, -1, -10)) -> str:
 
 
 def _random_letters(number: int) -> str:
-    """Of 80 bits, written out: every id is made here, and most numbers of 40 bits need no long arithmetic."""
+    """The letters of 80 bits, unrolled: every id is made here, and most numbers of 40 bits need no long arithmetic."""
     pairs, high, low = _PAIRS, number >> 40, number & _HALF_MASK
     return (
         f"{pairs[high >> 30]}{pairs[high >> 20 & 1023]}{pairs[high >> 10 & 1023]}{pairs[high & 1023]}"
@@ -70,7 +70,7 @@ class IdSource:
 
 
 def is_own(text: str) -> bool:
-    """Whether a text has the form of our ids, in which nothing else can be written: no name and no secret."""
+    """True if a text has the form of our ids, in which nothing else can be written: no name and no secret."""
     return len(text) == ID_CHARS and text[3] == "_" and text[:3] in ID_PREFIXES and _LETTERS.issuperset(text[4:])
 
 
@@ -82,11 +82,11 @@ def id_part(text: str, prefix: str) -> str | None:
     if not isinstance(text, str):
         return None
     letters = text.strip().lstrip("…").lstrip(".")
-    started = letters.lower().startswith(f"{prefix}_")
-    letters = (letters[len(prefix) + 1 :] if started else letters).upper()
+    has_prefix = letters.lower().startswith(f"{prefix}_")
+    letters = (letters[len(prefix) + 1 :] if has_prefix else letters).upper()
     if not LEAST_TYPED <= len(letters) <= ID_CHARS - len(prefix) - 1 or not _LETTERS.issuperset(letters):
         return None
-    return f"{prefix}_{letters}" if started else letters
+    return f"{prefix}_{letters}" if has_prefix else letters
 
 
 def ending(record_id: str) -> str:

@@ -16,16 +16,16 @@ _WRITTEN = {
 }
 
 
-def in_words(place: str, written: bool | None) -> str:
-    return _WRITTEN[written].format(place=place)
+def in_words(place: str, is_committed: bool | None) -> str:
+    return _WRITTEN[is_committed].format(place=place)
 
 
-def tell(error: BaseException, place: str, written: bool | None) -> None:
-    error.add_note(in_words(place, written))
-    error.__dict__["reasoningbank_written"] = written
+def tell(error: BaseException, place: str, is_committed: bool | None) -> None:
+    error.add_note(in_words(place, is_committed))
+    error.__dict__["reasoningbank_written"] = is_committed
 
 
 def was_written(error: BaseException) -> bool | None:
-    """Of an error that came into a write: whether it was committed; None when that is not known."""
-    written = error.__dict__.get("reasoningbank_written")
-    return written if isinstance(written, bool) else None
+    """True if the write that the error came into was committed, False if not; None when that is not known."""
+    is_committed = error.__dict__.get("reasoningbank_written")
+    return is_committed if isinstance(is_committed, bool) else None

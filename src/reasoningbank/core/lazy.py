@@ -27,5 +27,5 @@ class lazy(Generic[T]):  # noqa: N801 - reads as the decorator it is
     def __get__(self, instance: object | None, owner: type) -> lazy[T] | T:
         if instance is None:
             return self
-        made = instance.__dict__[self._name] = self._make(instance)
-        return made
+        value = instance.__dict__[self._name] = self._make(instance)
+        return value

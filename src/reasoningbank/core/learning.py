@@ -1,6 +1,6 @@
 """Values of learning: episode, verdict, lesson, message and completion of a model.
 
-Knows the fields and their limits. How an episode is captured, judged or distilled is the business of `learn`.
+How an episode is captured, judged or distilled is the business of `learn`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class EpisodeStep:
     action: str
     result: str = ""
     ok: bool | None = None
-    """Whether the action worked, where the trace says so; None where it does not."""
+    """True if the action worked, False if it did not; None where the trace does not say."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -106,7 +106,7 @@ class Lesson:
     kind: str = "strategy"
     """strategy, solved, warning, fix, fact, preference: what sort of lesson, for those who treat them differently."""
     key: str | None = None
-    """What it is about, when a later lesson on the same subject should revise this one instead of lying beside it."""
+    """The subject, when a later lesson on it should revise this one instead of lying beside it."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 

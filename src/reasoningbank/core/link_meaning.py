@@ -1,8 +1,8 @@
-"""What each kind of link says, read from either end.
+"""Meanings of the kinds of links, read from either end.
 
     JWT auth requires secret keys        secret keys is required by JWT auth
 
-Knows words and direction; how strong a link is says the link itself.
+How strong a link is says the link itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _END = re.compile(r"\b(T|t)he (first|second)\b")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkMeaning:
     ahead: str
-    """What the source does, before the target's name."""
+    """Verb of the source, before the target's name."""
     back: str
     """The same told of the target, before the source's name."""
 
@@ -55,7 +55,7 @@ MEANINGS: Mapping[EdgeKind, LinkMeaning] = MappingProxyType(
 
 
 def relation(kind: EdgeKind, *, outward: bool) -> str:
-    """What one end of a link has to do with the other; `outward` when it is told from the source."""
+    """The relation of one end of a link to the other; `outward` when it is told from the source."""
     meaning = MEANINGS[kind]
     return meaning.ahead if outward else meaning.back
 
@@ -66,8 +66,8 @@ def sentence_from(edge: Edge, *, outward: bool) -> str:
         return edge.text
     here = "first" if outward else "second"
 
-    def name(found: re.Match[str]) -> str:
-        told = "this one" if found[2] == here else "the other"
-        return told.capitalize() if found[1] == "T" else told
+    def name(match: re.Match[str]) -> str:
+        phrase = "this one" if match[2] == here else "the other"
+        return phrase.capitalize() if match[1] == "T" else phrase
 
     return _END.sub(name, edge.text)

@@ -1,7 +1,6 @@
 """Translates errors of the operating system into typed errors with a remedy.
 
-Knows numbers of errors and nothing about files. The doors of the store and of the index translate with it, so that no
-caller meets a raw `OSError`.
+The doors of the store and of the index translate with it, so that no caller meets a raw `OSError`.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ def named_fault(error: OSError, what: str) -> StoreError:
         )
     if isinstance(error, FileNotFoundError):
         return BankUnavailable(f"{what} is gone, or a folder on the way to it is: put it back, or open it again.")
-    said = error.strerror or type(error).__name__
-    return BankUnavailable(f"The medium that holds {what} reported an error ({said}): check the disk and try again.")
+    reason = error.strerror or type(error).__name__
+    return BankUnavailable(f"The medium that holds {what} reported an error ({reason}): check the disk and try again.")
 
 
 class faults_of:  # noqa: N801 - reads as a phrase after `with`

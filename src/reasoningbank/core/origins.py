@@ -1,7 +1,7 @@
 """Origins of memories (user, agent, hook, tool, peer, import) and how far each kind is trusted.
 
-The one table of trust. Knows what an origin looks like and that a name is only a claim: who may claim what is decided
-by `guard.speakers`, what a memory is worth after its parents and rulings in `guard`.
+The one table of trust. A name is only a claim: who may claim what is decided by `guard.speakers`, what a memory is
+worth after its parents and rulings in `guard`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ LEVELS: dict[str, Trust] = {
     PEER: Trust.UNTRUSTED,
     "import": Trust.UNTRUSTED,
 }
-"""By the kind of an origin, the word before its colon. A kind that is not here is untrusted."""
+"""Trust levels by the kind of an origin, the word before its colon. A kind that is not here is untrusted."""
 _CONTROL = pattern(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -68,7 +68,7 @@ FINGERPRINT_ORIGIN_CHARS = 28
 
 
 def is_by_fingerprint(origin: str) -> bool:
-    """Whether it is the origin that a key gives, in which nothing else can be written: no name and no secret."""
+    """True if it is the origin that a key gives, in which nothing else can be written: no name and no secret."""
     return len(origin) == FINGERPRINT_ORIGIN_CHARS and _BY_FINGERPRINT.fullmatch(origin) is not None
 
 
@@ -89,10 +89,10 @@ def trust_named(name: object) -> Trust:
 
 # The same few origins come with every memory.
 @lru_cache(maxsize=1024)
-def clean_origin(origin: str, *, stamped: bool = False) -> str:
+def clean_origin(origin: str, *, is_stored: bool = False) -> str:
     """`user`, `agent`, `tool:NAME`, `peer:KEY` or `import:NAME`; a user or an agent may be named too.
 
-    `stamped` is an origin that records have already: only such a one may be `hook:AGENT`, which nobody may claim.
+    `is_stored` is for an origin that records have already: only such a one may be `hook:AGENT`, which nobody may claim.
     """
     if not isinstance(origin, str):
         raise InvalidInput(f"origin must be text, not {type(origin).__name__}.")
@@ -102,7 +102,7 @@ def clean_origin(origin: str, *, stamped: bool = False) -> str:
         raise InvalidInput(f"origin {text[:60]!r} is unknown: use user, agent, tool:NAME, peer:KEY or import:NAME.")
     if len(text) > MAX_ORIGIN_CHARS or _CONTROL.search(text):
         raise InvalidInput(f"origin {text[:60]!r} must be one line of at most {MAX_ORIGIN_CHARS} characters.")
-    if kind == HOOK and not stamped:
+    if kind == HOOK and not is_stored:
         raise Refused(
             f"The origin {text[:60]!r} cannot be claimed: only the hooks of a coding agent stamp it. Use agent."
         )

@@ -19,9 +19,9 @@ else:
             self.pattern, self.flags = source, flags
 
         def __getattr__(self, name: str) -> Any:
-            found = getattr(re.compile(self.pattern, self.flags), name)
-            setattr(self, name, found)
-            return found
+            attribute = getattr(re.compile(self.pattern, self.flags), name)
+            setattr(self, name, attribute)
+            return attribute
 
 
 __all__ = ["pattern"]

@@ -1,6 +1,6 @@
 """Names what a command runs, as a person would: `run_tests.py`, `pytest`, `git push`, `npm run build`.
 
-Knows which programs only start others, and which say by their first word what they are to do.
+Programs that only start others are passed over; those that say by their first word what they are to do keep it.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ LONGEST_PROGRAM_CHARS = 40
 
 
 def program_of(line: str) -> str:
-    """What a line runs, in the words that a person would name it by; "" where there is no command."""
-    found = commands_in(line)
-    return command_name(found[0].words) if found else ""
+    """The program that a line runs, in the words that a person would name it by; "" where there is no command."""
+    commands = commands_in(line)
+    return command_name(commands[0].words) if commands else ""
 
 
 def command_name(words: tuple[str, ...]) -> str:
@@ -50,8 +50,8 @@ def command_name(words: tuple[str, ...]) -> str:
     name = script[0].replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or script[0]
     if name in _HAVE_VERBS:
         verbs = [word for word in script[1:] if not word.startswith("-")][:2]
-        told = 2 if (name, *verbs[:1]) in _TWO_VERBS else 1
-        name = " ".join([name, *(verb for verb in verbs[:told] if _VERB.fullmatch(verb))])
+        count = 2 if (name, *verbs[:1]) in _TWO_VERBS else 1
+        name = " ".join([name, *(verb for verb in verbs[:count] if _VERB.fullmatch(verb))])
     return name[:LONGEST_PROGRAM_CHARS]
 
 

@@ -1,8 +1,7 @@
 """Ranks hits: a score by a named profile, then a choice that avoids repeats.
 
-Knows the formulas and their weights. Refuses to know how candidates were found, which were filtered out, and
-what a vector is: it gets one row of numbers per candidate and, only if the profile asks, the cosines between
-candidates.
+The formulas and their weights, independent of how candidates were found and filtered: it gets one row of numbers per
+candidate and, only if the profile asks, the cosines between candidates.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ class Weights:
     redundant_from: float = 0.0
     """Only read by a product: likeness up to this is none. Two answers to one question are always somewhat alike."""
     shows_everything: bool = False
-    """Whether what fits badly is ranked too instead of left out."""
+    """True if what fits badly is ranked too instead of left out."""
     project: float = 1.0
     team: float = 0.9
     org: float = 0.8
@@ -161,7 +160,7 @@ def rank(items: Sequence[Item], similarity: Similarity, weights: Weights, limit:
 
 
 def iterate_ranked(items: Sequence[Item], similarity: Similarity, weights: Weights) -> Iterator[tuple[int, Parts]]:
-    """What `rank` gives, one after the other: each pick costs a comparison with all that are left."""
+    """Ranks as `rank` does, one after the other: each pick costs a comparison with all that remain."""
     if not items:
         return
     # Sorted by id, the first maximum wins a tie rightly, and the input order cannot touch the arithmetic.
@@ -173,20 +172,20 @@ def iterate_ranked(items: Sequence[Item], similarity: Similarity, weights: Weigh
 
 def cosine_similarity(a: ArrayLike, b: ArrayLike) -> float:
     """Between −1 and 1; 0 when either vector is zero or not finite, for then it has no direction."""
-    left, right = _vectors(a, b)
-    left_size, right_size = float(np.abs(left).max(initial=0.0)), float(np.abs(right).max(initial=0.0))
-    if not (0.0 < left_size < math.inf and 0.0 < right_size < math.inf):
+    u, v = _vectors(a, b)
+    u_size, v_size = float(np.abs(u).max(initial=0.0)), float(np.abs(v).max(initial=0.0))
+    if not (0.0 < u_size < math.inf and 0.0 < v_size < math.inf):
         return 0.0
     # Scaled first, so that the squares neither overflow nor vanish.
-    left, right = left / left_size, right / right_size
-    cosine = float(left @ right) / math.sqrt(float(left @ left) * float(right @ right))
+    u, v = u / u_size, v / v_size
+    cosine = float(u @ v) / math.sqrt(float(u @ u) * float(v @ v))
     return min(max(cosine, -1.0), 1.0)
 
 
 def euclidean_distance(a: ArrayLike, b: ArrayLike) -> float:
     """0 or more; infinite when a component is not finite."""
-    left, right = _vectors(a, b)
-    distance = math.dist(left.tolist(), right.tolist())
+    u, v = _vectors(a, b)
+    distance = math.dist(u.tolist(), v.tolist())
     return math.inf if math.isnan(distance) else distance
 
 
@@ -222,7 +221,7 @@ def _columns(items: Sequence[Item], weights: Weights) -> _Columns:
 
 
 def _base(columns: _Columns, weights: Weights) -> Array:
-    """What does not depend on the other picks."""
+    """The part of the scores that does not depend on the other picks."""
     match = columns.relevance if weights.match == "relevance" else columns.cosine
     if weights.combine == "sum":
         return (
@@ -244,8 +243,8 @@ def _base(columns: _Columns, weights: Weights) -> Array:
 def _scores(base: Array, redundancy: Array, scope_weight: Array, weights: Weights) -> Array:
     if weights.combine == "sum":
         return _discount(base + weights.diversity * (1.0 - redundancy), scope_weight)
-    repeated = np.maximum(redundancy - weights.redundant_from, 0.0) / (1.0 - weights.redundant_from)
-    return weights.mmr_lambda * base - (1.0 - weights.mmr_lambda) * repeated
+    excess = np.maximum(redundancy - weights.redundant_from, 0.0) / (1.0 - weights.redundant_from)
+    return weights.mmr_lambda * base - (1.0 - weights.mmr_lambda) * excess
 
 
 def _discount(value: Array, factor: Array) -> Array:
@@ -264,21 +263,22 @@ def _picks(
         for row in np.argsort(-scores, kind="stable").tolist():
             yield row, 0.0, float(scores[row])
         return
-    taken = np.zeros(len(base))
+    mask = np.zeros(len(base))
     alike: Array | None = None
     moves: Any = ()
-    for left in range(len(base), 0, -1):
+    for remaining in range(len(base), 0, -1):
         row = int(scores.argmax())
         yield row, float(redundancy[row]), float(scores[row])
-        if left > 1:
+        if remaining > 1:
             if alike is None:
                 alike = _alike(similarity, order)
-                moves = (alike > _harmless(weights)).any(axis=1).tolist()
-            taken[row] = scores[row] = -np.inf
+                harmless = weights.redundant_from if weights.combine == "product" else 0.0
+                moves = (alike > harmless).any(axis=1).tolist()
+            mask[row] = scores[row] = -np.inf
             np.maximum(redundancy, alike[row], out=redundancy)
             # Most are like none of the others by so much that it counts, and leave every score as it is.
             if moves[row]:
-                scores = _scores(base, redundancy, columns.scope_weight, weights) + taken
+                scores = _scores(base, redundancy, columns.scope_weight, weights) + mask
 
 
 def _parts(columns: _Columns, row: int, redundancy: float, score: float) -> Parts:
@@ -317,13 +317,8 @@ def _alike(similarity: Similarity, order: NDArray[np.intp]) -> Array:
     return alike
 
 
-def _harmless(weights: Weights) -> float:
-    """Likeness up to this takes nothing from a score."""
-    return weights.redundant_from if weights.combine == "product" else 0.0
-
-
 def _vectors(a: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:
-    left, right = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    if left.ndim != 1 or left.shape != right.shape:
-        raise InvalidInput(f"Vectors of shape {left.shape} and {right.shape} cannot be compared.")
-    return left, right
+    u, v = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if u.ndim != 1 or u.shape != v.shape:
+        raise InvalidInput(f"Vectors of shape {u.shape} and {v.shape} cannot be compared.")
+    return u, v

@@ -46,7 +46,7 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Keeping(StrEnum):
-    """What may happen to a record of a kind after it was written, besides its removal."""
+    """Changes that a record of a kind may undergo after it was written, besides its removal."""
 
     APPENDED = "appended"
     """Nothing: what it says stays said."""
@@ -68,7 +68,7 @@ class RecordKind:
     texts: tuple[str, ...]
     """Every field that a text can be written into by somebody: lists and JSON too. They are scrubbed."""
     prefix: str = ""
-    """What its ids begin with; none for what is kept beside the records."""
+    """Prefix of its ids; none for what is kept beside the records."""
     made_at: str = ""
     """The field that says when it was made; lists are ordered by it and then by id. Without one, by id."""
     changed_at: str = ""
@@ -76,18 +76,18 @@ class RecordKind:
     refers: Mapping[str, tuple[type[Record], ...]] = _NONE
     """Fields that hold ids of other records, with the kinds that may be meant."""
     needs: tuple[str, ...] = ()
-    """Those of them without which it cannot be: it goes when the record that is named there goes."""
+    """Fields among `refers` without which it cannot be: it goes when the record that is named there goes."""
     enums: Mapping[str, type[StrEnum]] = _NONE
     optional: tuple[str, ...] = ()
     """Fields that may be None."""
     later: Mapping[str, Any] = _NONE
     """Fields that were added to a table in use, always as the last ones, with the value of rows from before."""
     noun_of_earlier: str = ""
-    """What an earlier revision is called in exports."""
+    """Noun of an earlier revision in exports."""
     table_of_earlier: str = ""
     """Where earlier revisions lie."""
     words: tuple[str, ...] = ()
-    """What people call one and several of them, where that is not the noun with an s."""
+    """Singular and plural that people use, where that is not the noun with an s."""
     exported: bool = True
 
     @property
@@ -308,7 +308,7 @@ OTHER_TABLES: Mapping[str, str] = MappingProxyType(
         **{kind.table_of_earlier: "earlier revisions" for kind in KINDS if kind.table_of_earlier},
     }
 )
-"""What a store keeps that is no record: a log can be lost, a view be folded again, state is only of use as it is."""
+"""Tables of a store that hold no records: a log can be lost, a view be folded again, state is only of use as it is."""
 
 _BY_TYPE: dict[type, RecordKind] = {kind.record_type: kind for kind in KINDS}
 BY_NOUN: Mapping[str, RecordKind] = MappingProxyType(
@@ -332,11 +332,11 @@ def find_kind(of: type) -> RecordKind | None:
 
 
 def dependents_of(kind: RecordKind) -> list[tuple[RecordKind, str]]:
-    """What cannot be without a record of this kind, with the field that names it: it goes when that goes."""
+    """Kinds that cannot be without a record of this kind, with the field that names it: theirs go when that goes."""
     return [(other, name) for other in KINDS for name in other.needs if kind.record_type in other.refers[name]]
 
 
 def words_for(noun: str) -> tuple[str, ...]:
-    """What people call one and several of the records with this noun; one word alone gets an s."""
+    """Singular and plural of the records with this noun; one word alone gets an s."""
     kind = BY_NOUN.get(noun)
     return kind.words if kind is not None and kind.noun == noun and kind.words else (noun,)

@@ -1,8 +1,8 @@
 """Settings of a bank: one frozen value with a small section for each part that reads it.
 
-Knows the fields and their defaults. Refuses to know where a value came from (a file, the environment, an argument):
-`config` reads those, checks them against its table of knobs, and hands over the finished value. None means that nobody
-has said anything, where what that means depends on who asks: a search over MCP is stricter than one in Python.
+Fields and their defaults, wherever a value came from (a file, the environment, an argument): `config` reads those,
+checks them against its table of knobs, and hands over the finished value. None means that nobody has said anything,
+where what that means depends on who asks: a search over MCP is stricter than one in Python.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from reasoningbank.core.types import EmbedderIdentity
 
 OFF, NAMED, REQUIRED, FOLLOWED = "off", "named", "required", "followed"
 LINKS = (OFF, NAMED, REQUIRED, FOLLOWED)
-"""What a search makes of the links of its hits: nothing; it names them; it pulls in what a hit requires, too; and
-whatever its other strong links lead to.
+"""Ways in which a search treats the links of its hits: it ignores them; it names them; it pulls in what a hit
+requires, too; and whatever its other strong links lead to.
 """
 
 
@@ -33,16 +33,16 @@ class EmbeddingSettings:
     embedder: str | None = None
     """local, hash or openai; None is local."""
     model: str | None = None
-    """Of the openai embedder."""
+    """Model of the openai embedder."""
     dimension: int | None = None
 
     @property
     def is_said(self) -> bool:
-        """Whether anything at all is asked for."""
+        """True if anything at all is asked for."""
         return self.embedder is not None or self.model is not None or self.dimension is not None
 
     def fits(self, identity: EmbedderIdentity) -> bool:
-        """Whether an embedder is what is asked for, as far as anything is."""
+        """True if an embedder is what is asked for, as far as anything is."""
         return (
             self.embedder in (None, identity.name)
             and self.model in (None, identity.model)
@@ -70,7 +70,7 @@ class SearchSettings:
     floor: float | None = None
     """None is the calibrated one."""
     links: str = NAMED
-    """What is made of the links of hits: one of `LINKS`."""
+    """Treatment of the links of hits: one of `LINKS`."""
     holdout: float = 0.0
     scope_weights: ScopeWeights = ScopeWeights()
 
@@ -150,19 +150,19 @@ class Settings:
     storage: StorageSettings = StorageSettings()
     hooks: HookSettings = HookSettings()
     chosen: tuple[Choice, ...] = ()
-    """What is not left at its default, or is set to it on purpose."""
+    """Settings that are not left at their default, or are set to it on purpose."""
     files: tuple[str, ...] = ()
     """The configuration files in force, the weakest first."""
     required: EmbeddingSettings = EmbeddingSettings()
-    """What a file beside the bank, or a named one, asks of its index: one that differs is not searched."""
+    """Embedding that a file beside the bank, or a named one, asks of its index: one that differs is not searched."""
     required_index: str | None = None
     """The engine that such a file or the environment asks for: an index in another one is not searched."""
 
     @property
     def injection_threshold(self) -> float:
         """The confidence below which a memory is not put into a prompt unasked."""
-        said = self.confidence.min_for_injection
-        return self.search.min_confidence if said is None else said
+        threshold = self.confidence.min_for_injection
+        return self.search.min_confidence if threshold is None else threshold
 
 
 DEFAULTS = Settings()

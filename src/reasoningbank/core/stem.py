@@ -1,7 +1,7 @@
 """Porter stemmer: English words to their stems, by M. F. Porter's algorithm of 1980.
 
-Knows the suffixes of English and nothing else; a word of another language or with anything but a–z comes back as it is.
-Stems are for comparing, not for reading: "relational" and "relate" both become "relat".
+A word of another language or with anything but a–z comes back as it is. Stems are for comparing, not for reading:
+"relational" and "relate" both become "relat".
 """
 
 from __future__ import annotations
@@ -55,7 +55,10 @@ def _stem(word: str) -> str:
         word = word[:-1] + "i"
     word = _replace(word, _SECOND_SUFFIXES, _SECOND)
     word = _replace(word, _THIRD_SUFFIXES, _THIRD)
-    return _tidy(_without_ending(word))
+    base, suffix = _split_suffix(word, _FOURTH_SUFFIXES)
+    if suffix and _measure(base) > 1 and (suffix != "ion" or base.endswith(("s", "t"))):
+        word = base
+    return _tidy(word)
 
 
 def _plural(word: str) -> str:
@@ -70,30 +73,24 @@ def _past_and_progressive(word: str) -> str:
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) else word
     for ending in ("ed", "ing"):
-        left = word.removesuffix(ending)
-        if left != word and _has_vowel(left):
-            if left.endswith(("at", "bl", "iz")) or (1 in _measures(left) and _is_short(left)):
-                return left + "e"
-            return left[:-1] if _ends_double(left) else left
+        base = word.removesuffix(ending)
+        if base != word and _has_vowel(base):
+            if base.endswith(("at", "bl", "iz")) or (1 in _measures(base) and _is_short(base)):
+                return base + "e"
+            is_double = base[-2:-1] == base[-1:] and base[-1:] not in _NEVER_DOUBLED
+            return base[:-1] if is_double else base
     return word
 
 
 def _replace(word: str, suffixes: tuple[str, ...], endings: dict[str, str]) -> str:
-    left, suffix = _split_suffix(word, suffixes)
-    return left + endings[suffix] if suffix and _measure(left) else word
-
-
-def _without_ending(word: str) -> str:
-    left, suffix = _split_suffix(word, _FOURTH_SUFFIXES)
-    if suffix and _measure(left) > 1 and (suffix != "ion" or left.endswith(("s", "t"))):
-        return left
-    return word
+    base, suffix = _split_suffix(word, suffixes)
+    return base + endings[suffix] if suffix and _measure(base) else word
 
 
 def _tidy(word: str) -> str:
-    left = word.removesuffix("e")
-    if left != word and ((measure := _measure(left)) > 1 or (measure and not _is_short(left))):
-        word = left
+    base = word.removesuffix("e")
+    if base != word and ((measure := _measure(base)) > 1 or (measure and not _is_short(base))):
+        word = base
     if word.endswith("ll") and _measure(word) > 1:
         word = word[:-1]
     return word
@@ -122,12 +119,12 @@ def _measure(word: str) -> int:
 
 def _measures(word: str) -> list[int]:
     """One, or two for a word that begins with y, which may stand for either."""
-    found: list[int] = []
+    measures: list[int] = []
     if word and word[0] in _VOWELS_AND_Y:
-        found.append(_turns(word, 0))
+        measures.append(_turns(word, 0))
     if word and word[0] not in _VOWELS:
-        found.append(_turns(word, _after_consonants(word, 1)))
-    return found
+        measures.append(_turns(word, _after_consonants(word, 1)))
+    return measures
 
 
 def _turns(word: str, at: int) -> int:
@@ -155,7 +152,3 @@ def _is_short(word: str) -> bool:
         return False
     at = _after_consonants(word, 1)
     return at == len(word) - 2 and word[-1] not in _NEVER_SHORT
-
-
-def _ends_double(word: str) -> bool:
-    return word[-2:-1] == word[-1:] and word[-1:] not in _NEVER_DOUBLED

@@ -2,7 +2,7 @@
 
 One number a memory cannot tell that it works behind a proxy and fails without network. So each piece of evidence counts
 as much as the task in which it arose is like this one, and what is counted so is drawn toward the confidence that the
-memory has earned in all tasks. Knows the arithmetic alone; which tasks are alike is an argument.
+memory has earned in all tasks. Arithmetic alone: which tasks are alike is an argument.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DRAWN_BY_PIECES = 0.5
-"""So many pieces from tasks just like this one weigh as much as all that is known of a memory otherwise."""
+"""Pieces from tasks just like this one that weigh as much as all that is known of a memory otherwise."""
 ROOM_PIECES = 4.0
 """The newest so many count: what worked in such tasks must soon be seen to work no more."""
 MOST_ALIKE = 0.5
@@ -55,30 +55,30 @@ NOTHING_SAID = TaskEvidence(0.0, 0.0)
 
 
 def gather(evidence: Iterable[Evidenced], likeness: Mapping[str, float], now: float) -> dict[str, TaskEvidence]:
-    """What tasks say about each memory, the newest first until there is no more room. `likeness` is 0–1, by task.
+    """Evidence from tasks about each memory, the newest until there is no more room. `likeness` is 0–1, by task.
 
     What the user says against a memory counts in every task, and of what spoke for it before only a part is left, as in
     its overall confidence.
     """
-    found: dict[str, TaskEvidence] = {}
-    left: dict[str, float] = {}
-    for said in sorted(evidence, key=lambda said: (said.at, said.trajectory_id), reverse=True):
-        positive, negative = found.get(said.memory_id, NOTHING_SAID)
-        age_days = max(0.0, now - said.at) / DAY_SECONDS
-        alike = min(likeness.get(said.trajectory_id, 1.0), MOST_ALIKE)
-        pieces = said.weight * alike * math.exp2(-age_days / HALF_LIFE_DAYS)
-        if said.positive:
-            pieces *= left.get(said.memory_id, 1.0)
-        elif not said.trajectory_id:
-            left[said.memory_id] = left.get(said.memory_id, 1.0) * LEFT_BY_USER ** min(said.weight, 1.0)
-        counted = min(pieces, MOST_PIECES, ROOM_PIECES - positive - negative)
-        if counted > 0.0:
-            found[said.memory_id] = (
-                TaskEvidence(positive + counted, negative)
-                if said.positive
-                else TaskEvidence(positive, negative + counted)
+    totals: dict[str, TaskEvidence] = {}
+    factors: dict[str, float] = {}
+    for signal in sorted(evidence, key=lambda s: (s.at, s.trajectory_id), reverse=True):
+        positive, negative = totals.get(signal.memory_id, NOTHING_SAID)
+        age_days = max(0.0, now - signal.at) / DAY_SECONDS
+        alike = min(likeness.get(signal.trajectory_id, 1.0), MOST_ALIKE)
+        pieces = signal.weight * alike * math.exp2(-age_days / HALF_LIFE_DAYS)
+        if signal.positive:
+            pieces *= factors.get(signal.memory_id, 1.0)
+        elif not signal.trajectory_id:
+            factors[signal.memory_id] = factors.get(signal.memory_id, 1.0) * LEFT_BY_USER ** min(signal.weight, 1.0)
+        amount = min(pieces, MOST_PIECES, ROOM_PIECES - positive - negative)
+        if amount > 0.0:
+            totals[signal.memory_id] = (
+                TaskEvidence(positive + amount, negative)
+                if signal.positive
+                else TaskEvidence(positive, negative + amount)
             )
-    return found
+    return totals
 
 
 def confidence_here(
@@ -90,7 +90,7 @@ def confidence_here(
     import numpy as np
 
     rows = [here.get(memory_id, NOTHING_SAID) for memory_id in ids]
-    said: NDArray[Any] = np.array(rows, dtype=np.float64).reshape(-1, 2)
-    pieces = said.sum(axis=1)
-    drawn: NDArray[np.float64] = (DRAWN_BY_PIECES * overall + said[:, 0]) / (DRAWN_BY_PIECES + pieces)
-    return np.where(pieces > 0.0, drawn, overall)
+    sums: NDArray[Any] = np.array(rows, dtype=np.float64).reshape(-1, 2)
+    pieces = sums.sum(axis=1)
+    blend: NDArray[np.float64] = (DRAWN_BY_PIECES * overall + sums[:, 0]) / (DRAWN_BY_PIECES + pieces)
+    return np.where(pieces > 0.0, blend, overall)

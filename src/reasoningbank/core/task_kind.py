@@ -13,9 +13,9 @@ _TYPED, _FORMED = "type:", "form:"
 
 
 def kind_of(trajectory: Trajectory) -> str:
-    given = trajectory.metadata.get(TASK_TYPE)
-    if isinstance(given, str) and given.strip():
-        return f"{_TYPED}{given.strip()[:LONGEST_TYPE_CHARS]}"
+    task_type = trajectory.metadata.get(TASK_TYPE)
+    if isinstance(task_type, str) and task_type.strip():
+        return f"{_TYPED}{task_type.strip()[:LONGEST_TYPE_CHARS]}"
     return form_kind(trajectory.task)
 
 

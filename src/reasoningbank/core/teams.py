@@ -1,7 +1,7 @@
 """Teams of namespaces, folded from who joined and left.
 
 A namespace is in one team or in none. Those in none are together the tenant's default team, so a bank in which nobody
-has made a team behaves as if all of it were one. Knows nothing of how memories are found.
+has made a team behaves as if all of it were one. Independent of how memories are found.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from reasoningbank.core.types import Membership
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamReach:
-    """Whose team-scoped memories can be found from one namespace."""
+    """Namespaces whose team-scoped memories can be found from one namespace."""
 
     namespaces: tuple[str, ...]
     inside: bool
@@ -34,8 +34,8 @@ class Teams:
         """None is the default team, of those that are in no other."""
         return self.by_namespace.get(namespace)
 
-    def are_mates(self, one: str, other: str) -> bool:
-        return self.team_of(one) == self.team_of(other)
+    def are_mates(self, namespace: str, other: str) -> bool:
+        return self.team_of(namespace) == self.team_of(other)
 
     def reach_from(self, namespace: str) -> TeamReach | None:
         """None when there is no team at all, so that everybody is in reach."""
@@ -56,8 +56,10 @@ class Teams:
 def fold_memberships(memberships: Iterable[Membership]) -> Teams:
     """The teams that these decisions amount to: the latest about each namespace counts."""
     latest: dict[str, Membership] = {}
-    for one in memberships:
-        known = latest.get(one.namespace)
-        if known is None or (one.at, one.id) > (known.at, known.id):
-            latest[one.namespace] = one
-    return Teams(by_namespace={name: one.team for name, one in latest.items() if one.team is not None})
+    for membership in memberships:
+        previous = latest.get(membership.namespace)
+        if previous is None or (membership.at, membership.id) > (previous.at, previous.id):
+            latest[membership.namespace] = membership
+    return Teams(
+        by_namespace={name: membership.team for name, membership in latest.items() if membership.team is not None}
+    )

@@ -1,7 +1,7 @@
 """The form of a short text: its words in order, with a slot where a parameter stands.
 
 Two tasks of one form differ only in names, numbers and quoted words: "How many commits did Ann make on 3/2?" and "How
-many commits did Bo make in May?". Knows what looks like a parameter. Refuses to know how forms are kept or compared.
+many commits did Bo make in May?". Independent of how forms are kept or compared.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _QUOTED = pattern(r'"[^"\n]{1,200}"|\u201c[^\u201d\n]{1,200}\u201d|`[^`\n]{1,200
 _QUOTES = "\"'`\u201c"
 _PIECE = pattern(r"\x00|\w+(?:['\u2019./\\:@-]\w+)*|[.?!]")
 _PLAIN = bytes(code for code in range(128) if chr(code).isalnum() or chr(code) in "_ \n\t")
-"""Of ASCII, what makes no pieces but words between spaces."""
+"""ASCII in which nothing but words between spaces makes pieces."""
 _PLACEHOLDER = "X"
 _INSIDE_NAMES = frozenset("/_@\\")
 

@@ -1,8 +1,8 @@
 """Splits text into the terms that keyword search compares.
 
-Knows words, identifiers, scripts without spaces and the caps that keep hostile text cheap. Refuses to know what a term
-is worth, which language a text is in, or where terms are kept. `terms` is `tokens` followed by `forms` of each; an
-index calls the two apart so that it can remember the forms of a token it has met before.
+Words, identifiers, scripts without spaces, and the caps that keep hostile text cheap; independent of what a term is
+worth, of a text's language and of where terms are kept. `terms` is `tokens` followed by `forms` of each; an index calls
+the two apart so that it can remember the forms of a token it has met before.
 """
 
 from __future__ import annotations
@@ -93,18 +93,18 @@ def tokens(text: str) -> list[str]:
 
 
 def _plain_tokens(text: str) -> list[str]:
-    """What `_ASCII_TOKEN` finds, in a third of the time: most words stand alone and need no pattern."""
-    spaced = text.encode("ascii").translate(_APART)
-    pieces = spaced.decode("ascii").split()
-    if not spaced.translate(None, _PLAIN):
+    """The same tokens as by `_ASCII_TOKEN`, in a third of the time: most words stand alone and need no pattern."""
+    ascii_bytes = text.encode("ascii").translate(_APART)
+    pieces = ascii_bytes.decode("ascii").split()
+    if not ascii_bytes.translate(None, _PLAIN):
         return pieces
-    found: list[str] = []
+    words: list[str] = []
     for piece in pieces:
         if piece.isalnum():
-            found.append(piece)
+            words.append(piece)
         else:
-            found += _ASCII_TOKEN.findall(piece)
-    return found
+            words += _ASCII_TOKEN.findall(piece)
+    return words
 
 
 def forms(token: str, *, stem: Stem | None = None) -> tuple[str, ...]:
@@ -117,15 +117,15 @@ def forms(token: str, *, stem: Stem | None = None) -> tuple[str, ...]:
     parts = [part for piece in _PIECE.findall(token) for part in _HUMP.split(piece)]
     if len(parts) == 1 and len(parts[0]) == len(token):
         return (_term(token, stem),)
-    found = [_term(part, stem) for part in parts]
+    token_terms = [_term(part, stem) for part in parts]
     if len(token) <= LONGEST_TERM and parts:
-        found.insert(0, token.casefold())
-    return tuple(found)
+        token_terms.insert(0, token.casefold())
+    return tuple(token_terms)
 
 
 def _term(word: str, stem: Stem | None) -> str:
-    folded = word[:LONGEST_TERM].casefold()
-    return stem(folded) if stem else folded
+    term = word[:LONGEST_TERM].casefold()
+    return stem(term) if stem else term
 
 
 def _pairs(run: str) -> tuple[str, ...]:

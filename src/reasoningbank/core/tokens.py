@@ -1,7 +1,7 @@
 """Estimates how many tokens a text costs a model.
 
-Knows only characters. Refuses to know any model's vocabulary: a real tokenizer is a download and differs from
-model to model. Whoever keeps a hard limit should leave room for the error.
+By its characters alone: a real tokenizer is a download and differs from model to model. Whoever keeps a hard limit
+should leave room for the error.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Finds the turns of a conversation by how they begin: "Ann: we picked it up on Friday".
 
-A turn means little without the one before it, so a search lets neighbours speak for each other. Knows what a speaker's
-label looks like, and which labels of notes look like one. Refuses to know where turns are kept.
+A turn means little without the one before it, so a search lets neighbours speak for each other. A speaker's label is
+told from the labels of notes that look like one.
 """
 
 from __future__ import annotations
@@ -27,19 +27,16 @@ _LABELS = frozenset(
         *("title", "todo", "usage", "use", "user story", "warning", "what", "when", "where", "why", "workaround"),
     )
 )
-"""What stands before a colon at the beginning of a note."""
+"""Labels that stand before a colon at the beginning of a note."""
 _SPOKEN = ("speaker", "role", "turn", "dia_id")
 _CONVERSATION = ("conv_id", "conversation", "conversation_id")
 
 
 def conversation_of(content: str, source: str | None, metadata: Mapping[str, Any]) -> str | None:
     """The conversation that a memory is a turn of: by its source or metadata, "" where nobody says; None for a note."""
-    if not any(name in metadata for name in _SPOKEN) and not _has_speaker(content):
-        return None
-    named = next((metadata[name] for name in _CONVERSATION if name in metadata), source)
-    return str(named or "")
-
-
-def _has_speaker(content: str) -> bool:
-    label = _SPEAKER.match(content[:200])
-    return label is not None and label[1].casefold() not in _LABELS
+    if not any(name in metadata for name in _SPOKEN):
+        label = _SPEAKER.match(content[:200])
+        if label is None or label[1].casefold() in _LABELS:
+            return None
+    conversation = next((metadata[name] for name in _CONVERSATION if name in metadata), source)
+    return str(conversation or "")

@@ -1,7 +1,7 @@
 """Records of a bank as frozen values: memories, signals, rulings, trajectories, steps, nodes, edges, jobs and more.
 
-Knows the fields of every record and nothing about where they are kept, how they are found or what they are worth.
-Times are seconds since 1970 in UTC, as floats.
+Independent of where they are kept, how they are found and what they are worth. Times are seconds since 1970 in UTC, as
+floats.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class RulingKind(StrEnum):
     REVOKE = "revoke"
     """The user no longer believes an origin."""
     QUARANTINE = "quarantine"
-    """What a peer brings waits until somebody approves it."""
+    """Records of a peer wait until somebody approves them."""
     QUOTE = "quote"
-    """What a peer brings is found and quoted as data."""
+    """Records of a peer are found and quoted as data."""
     BELIEVE = "believe"
-    """What a peer brings is believed as an agent's word is."""
+    """Records of a peer are believed as an agent's word is."""
     UNDO = "undo"
     """An earlier ruling is taken back."""
 
@@ -80,10 +80,10 @@ class EdgeKind(StrEnum):
 
 
 class NodeLabel(StrEnum):
-    """What a node of the memory graph is; each has exactly one. `core.node_fields` has the fields of each."""
+    """Labels of the nodes of the memory graph; each node has exactly one, and its fields (`graph.node_fields`)."""
 
     USER_REQUEST = "UserRequest"
-    """What a user asked, in the user's own words."""
+    """A user's request, in the user's own words."""
     USER_PREFERENCE = "UserPreference"
     """How somebody wants things to be done or shown."""
     AGENT_ANSWER = "AgentAnswer"
@@ -168,7 +168,7 @@ class Signal:
     comment: str
     at: float
     advice_id: str = ""
-    """What the memory advised when this was said of it."""
+    """Id of what the memory advised when this was said of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,7 +315,7 @@ class Lease:
     attempts: int
     ready_at: float
     error: str
-    """What the last attempt ended with."""
+    """Error of the last attempt."""
     lost: int = 0
     """Attempts that ended with their worker: nothing says that they were the job's fault."""
 
@@ -418,7 +418,7 @@ class Exposure:
     holdout: float = 0.0
     """The chance that it had of being left out; 0 says nothing about its worth."""
     advice_id: str = ""
-    """What the memory advised when it was shown."""
+    """Id of what the memory advised when it was shown."""
 
 
 class Showing(NamedTuple):
@@ -427,7 +427,7 @@ class Showing(NamedTuple):
     rank: int
     """The best one."""
     advice_id: str
-    """What it advised when it was last shown."""
+    """Id of what it advised when it was last shown."""
     first_at: float
 
 
@@ -483,7 +483,7 @@ class AccessToken:
     expires_at: float | None
     revoked_at: float | None
     intact: bool = True
-    """Whether its row says what was written; one that another hand altered gives nobody any right."""
+    """True if its row says what was written; one that another hand altered gives nobody any right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,21 +32,21 @@ class RecordSet:
 def gather_records(items: Iterable[Record | SideRecord]) -> RecordSet:
     """Records, their earlier revisions, what lies beside them and tombstones, in any order, as one set."""
     versions: dict[Version, Record | SideRecord] = {}
-    erased: dict[Name, Tombstone] = {}
+    tombstones: dict[Name, Tombstone] = {}
     for item in items:
         if isinstance(item, Tombstone):
-            _erase(erased, item)
+            _erase(tombstones, item)
         elif (kind := kind_of(type(item))).keeping is not Keeping.STATE:
             versions[_version(kind, item)] = item
-    return _without_erased(versions, erased)
+    return _without_erased(versions, tombstones)
 
 
-def unite(one: RecordSet, other: RecordSet) -> RecordSet:
-    """What either holds, without what either has erased."""
-    erased = dict(one.erased)
+def unite(records: RecordSet, other: RecordSet) -> RecordSet:
+    """The versions that either set holds, without what either has erased."""
+    tombstones = dict(records.erased)
     for tombstone in other.erased.values():
-        _erase(erased, tombstone)
-    return _without_erased({**one.versions, **other.versions}, erased)
+        _erase(tombstones, tombstone)
+    return _without_erased({**records.versions, **other.versions}, tombstones)
 
 
 def current_records(records: RecordSet) -> dict[Name, Record]:
@@ -59,31 +59,35 @@ def current_records(records: RecordSet) -> dict[Name, Record]:
         kind = kind_of(type(item))
         if kind.prefix:
             place = (revision, _changed_at(kind, item), content)
-            known = best.get((noun, record_id))
-            if known is None or known[0] < place:
+            previous = best.get((noun, record_id))
+            if previous is None or previous[0] < place:
                 best[noun, record_id] = (place, kind, item)
-    found = {name: item for name, (_, _, item) in best.items()}
-    while orphans := [name for name, item in found.items() if not _has_all_it_needs(found, item)]:
+    current = {name: item for name, (_, _, item) in best.items()}
+    while orphans := [name for name, item in current.items() if not _has_all_it_needs(current, item)]:
         for name in orphans:
-            del found[name]
-    return found
+            del current[name]
+    return current
 
 
-def _has_all_it_needs(found: Mapping[Name, Any], item: Any) -> bool:
+def _has_all_it_needs(records: Mapping[Name, Any], item: Any) -> bool:
     kind = kind_of(type(item))
-    return all(any((kind_of(of).noun, getattr(item, name)) in found for of in kind.refers[name]) for name in kind.needs)
+    return all(
+        any((kind_of(of).noun, getattr(item, name)) in records for of in kind.refers[name]) for name in kind.needs
+    )
 
 
-def _erase(erased: dict[Name, Tombstone], tombstone: Tombstone) -> None:
-    """Of two tombstones of one record the earlier counts."""
+def _erase(tombstones: dict[Name, Tombstone], tombstone: Tombstone) -> None:
+    """Adds a tombstone; of two of one record the earlier counts."""
     name = (tombstone.kind, tombstone.id)
-    known = erased.get(name)
-    if known is None or (tombstone.at, tombstone.tenant) < (known.at, known.tenant):
-        erased[name] = tombstone
+    previous = tombstones.get(name)
+    if previous is None or (tombstone.at, tombstone.tenant) < (previous.at, previous.tenant):
+        tombstones[name] = tombstone
 
 
-def _without_erased(versions: Mapping[Version, Record | SideRecord], erased: Mapping[Name, Tombstone]) -> RecordSet:
-    return RecordSet(versions={v: one for v, one in versions.items() if (v[0], v[1]) not in erased}, erased=erased)
+def _without_erased(versions: Mapping[Version, Record | SideRecord], tombstones: Mapping[Name, Tombstone]) -> RecordSet:
+    return RecordSet(
+        versions={v: item for v, item in versions.items() if (v[0], v[1]) not in tombstones}, erased=tombstones
+    )
 
 
 def _version(kind: RecordKind, item: Any) -> Version:
@@ -96,8 +100,8 @@ def _changed_at(kind: RecordKind, item: Any) -> float:
 
 def content_of(item: Record | SideRecord) -> bytes:
     """A hash of all that a record says."""
-    said = {f.name: getattr(item, f.name) for f in fields(item)}
-    text = json.dumps(said, ensure_ascii=False, sort_keys=True, default=_plain)
+    contents = {f.name: getattr(item, f.name) for f in fields(item)}
+    text = json.dumps(contents, ensure_ascii=False, sort_keys=True, default=_plain)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

@@ -1,6 +1,6 @@
 """Uplift of a memory: counts of what came of it, and the difference that it makes.
 
-Knows the arithmetic of two groups of sessions. Refuses to know how they were counted.
+The arithmetic of two groups of sessions, however they were counted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class KindRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uplift:
-    """By how much likelier success is with the memory than without, with a 95 % interval."""
+    """How much likelier success is with the memory than without, with a 95 % interval."""
 
     value: float
     low: float
@@ -65,15 +65,15 @@ def uplift_by_holdout(trials: Iterable[Trial]) -> Uplift | None:
     for trial in trials:
         if trial.holdout > 0.0:
             sides = groups.setdefault(trial.holdout, {True: (0, 0), False: (0, 0)})
-            sessions, succeeded = sides[trial.withheld]
-            sides[trial.withheld] = (sessions + trial.sessions, succeeded + trial.succeeded)
+            sessions, successes = sides[trial.withheld]
+            sides[trial.withheld] = (sessions + trial.sessions, successes + trial.succeeded)
     both = [(sides[False], sides[True]) for sides in groups.values() if sides[True][0] and sides[False][0]]
     return _difference(both, "hold-out") if both else None
 
 
-def uplift_by_comparison(shown: tuple[int, int], others: tuple[int, int]) -> Uplift | None:
+def uplift_by_comparison(with_it: tuple[int, int], without: tuple[int, int]) -> Uplift | None:
     """From (sessions, succeeded) with the memory and without; None when one of them is empty."""
-    return _difference([(shown, others)], "compared") if shown[0] and others[0] else None
+    return _difference([(with_it, without)], "compared") if with_it[0] and without[0] else None
 
 
 def _difference(groups: Sequence[tuple[tuple[int, int], tuple[int, int]]], by: str) -> Uplift:
@@ -85,9 +85,9 @@ def _difference(groups: Sequence[tuple[tuple[int, int], tuple[int, int]]], by: s
     for with_, without in groups:
         share = (with_[0] + without[0]) / whole
         value += share * (with_[1] / with_[0] - without[1] / without[0])
-        one, other = ((successes + 1) / (sessions + 2) for sessions, successes in (with_, without))
-        centre += share * (one - other)
-        spread = one * (1 - one) / (with_[0] + 2) + other * (1 - other) / (without[0] + 2)
+        rate_with, rate_without = ((successes + 1) / (sessions + 2) for sessions, successes in (with_, without))
+        centre += share * (rate_with - rate_without)
+        spread = rate_with * (1 - rate_with) / (with_[0] + 2) + rate_without * (1 - rate_without) / (without[0] + 2)
         variance += share**2 * spread
     half = _Z95 * math.sqrt(variance)
     return Uplift(

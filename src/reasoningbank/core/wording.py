@@ -22,9 +22,9 @@ def shown_key(memory: Memory) -> str:
     return "" if key == memory.title or _MADE_KEY.fullmatch(key) else key
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
+def counted(number: int, noun: str, plural: str | None = None) -> str:
     """A number with its noun: 1 memory, 2 memories."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def size(count: int) -> str:

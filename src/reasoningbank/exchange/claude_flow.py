@@ -1,8 +1,8 @@
 """Memories, links and trajectories from a claude-flow SQLite file (.swarm/memory.db and its many cousins).
 
-Knows which tables such a file may hold and in which order to read them. What a row means is told by
-`claude_flow_fields`, how the file is opened by `claude_flow_tables`. Vectors are counted and dropped: the
-column that names their model is not to be trusted.
+Which tables such a file may hold, and the order in which they are read. What a row means is told by
+`claude_flow_fields`, how the file is opened by `claude_flow_tables`. Vectors are counted and dropped: the column that
+names their model is not to be trusted.
 """
 
 from __future__ import annotations
@@ -71,17 +71,17 @@ def read_claude_flow(path: Path, *, now: float | None = None) -> Iterator[Item]:
         if database.missed is not None:
             yield database.missed
         newest = _newest(database, shapes, moment)
-        known = _Known()
+        index = _Known()
         for table, shape in shapes.items():
-            yield from _memories(database, table, shape, moment, newest, known)
-        yield from _links(database, known)
-        yield from _trajectories(database, known)
+            yield from _memories(database, table, shape, moment, newest, index)
+        yield from _links(database, index)
+        yield from _trajectories(database, index)
         yield from _left_behind(database, shapes)
 
 
 def _shapes(database: Database) -> dict[str, str]:
-    found = ((table, shape_of(table, database.columns(table))) for table in _MEMORY_TABLES)
-    return {table: shape for table, shape in found if shape is not None}
+    shapes = ((table, shape_of(table, database.columns(table))) for table in _MEMORY_TABLES)
+    return {table: shape for table, shape in shapes if shape is not None}
 
 
 def _newest(database: Database, shapes: Mapping[str, str], now: float) -> dict[_Slot, tuple[float, int, int]]:
@@ -104,7 +104,7 @@ def _memories(
     shape: str,
     now: float,
     newest: Mapping[_Slot, tuple[float, int, int]],
-    known: _Known,
+    index: _Known,
 ) -> Iterator[Item]:
     for row in database.rows(table):
         if isinstance(row, SkippedItem):
@@ -120,9 +120,9 @@ def _memories(
             continue
         identity = identity_of(f"claude-flow:{table}", reading.own_id, draft.title, draft.content)
         if table == "patterns":
-            known.identities[reading.own_id] = identity
+            index.identities[reading.own_id] = identity
             for name in {reading.own_id, text_of(row.get("memory_id"))} - {""}:
-                known.titles[name] = draft.title
+                index.titles[name] = draft.title
         yield IncomingMemory(identity=identity, draft=draft, used_at=reading.used_at)
 
 
@@ -132,7 +132,7 @@ def _stands(row: Row, table: str, reading: Reading, newest: Mapping[_Slot, tuple
     return number == row[""] and changed_at == reading.changed_at and _MEMORY_TABLES[place] == table
 
 
-def _links(database: Database, known: _Known) -> Iterator[Item]:
+def _links(database: Database, index: _Known) -> Iterator[Item]:
     if _LINKS not in database.tables:
         return
     for row in database.rows(_LINKS):
@@ -141,33 +141,33 @@ def _links(database: Database, known: _Known) -> Iterator[Item]:
             continue
         source, target, word = read_link(row)
         what = f"{_LINKS} row {row['']} ({source or '?'} → {target or '?'})"
-        missing = [end or "?" for end in (source, target) if end not in known.identities]
+        missing = [end or "?" for end in (source, target) if end not in index.identities]
         if missing:
             yield SkippedItem(what=what, why=f"no imported memory has the id {' or '.join(missing)}")
         elif source == target:
             yield SkippedItem(what=what, why="it joins a memory to itself")
         else:
-            yield edge_between(known.identities[source], known.identities[target], word, row)
+            yield edge_between(index.identities[source], index.identities[target], word, row)
 
 
-def _trajectories(database: Database, known: _Known) -> Iterator[Item]:
+def _trajectories(database: Database, index: _Known) -> Iterator[Item]:
     if _TRAJECTORIES not in database.tables:
         return
     if is_step_table(database.columns(_TRAJECTORIES)):
-        yield from _trajectories_by_step(database, known)
+        yield from _trajectories_by_step(database, index)
         return
     for row in database.rows(_TRAJECTORIES):
         if isinstance(row, SkippedItem):
             yield row
             continue
-        trajectory = trajectory_of(row, known.titles)
+        trajectory = trajectory_of(row, index.titles)
         if trajectory is None:
             yield SkippedItem(what=f"{_TRAJECTORIES} row {row['']}", why="it names neither a task nor a step")
         else:
             yield trajectory
 
 
-def _trajectories_by_step(database: Database, known: _Known) -> Iterator[Item]:
+def _trajectories_by_step(database: Database, index: _Known) -> Iterator[Item]:
     def pattern(row: Row | SkippedItem) -> str:
         return "" if isinstance(row, SkippedItem) else text_of(row.get("pattern_id"))
 
@@ -178,7 +178,7 @@ def _trajectories_by_step(database: Database, known: _Known) -> Iterator[Item]:
                 yield row
             else:
                 rows.append(row)
-        trajectory = trajectory_of_steps(memory, rows, known.titles)
+        trajectory = trajectory_of_steps(memory, rows, index.titles)
         if trajectory.steps:
             yield trajectory
         elif rows:

@@ -103,7 +103,7 @@ class Unreadable:
 def shape_of(table: str, columns: frozenset[str]) -> str | None:
     """The name of the layout that these columns belong to, or None when the table holds no memories."""
     shapes = _SHAPES if table == "patterns" else _ENTRY_SHAPES
-    return next((name for name, needed in shapes if needed <= columns), None)
+    return next((name for name, key_columns in shapes if key_columns <= columns), None)
 
 
 def read_memory(row: Mapping[str, Any], shape: str, now: float) -> Reading | Unreadable:
@@ -118,9 +118,9 @@ def read_memory(row: Mapping[str, Any], shape: str, now: float) -> Reading | Unr
     if reason:
         return Unreadable(own_id=own_id, why=reason)
     tags = tags_of(fields.get("tags"))
-    outcome, told = _outcome(fields, tags)
+    outcome, word = _outcome(fields, tags)
     if outcome is None:
-        return Unreadable(own_id=own_id, why=f"its outcome '{clip_title(told, 40)}' is neither success nor failure")
+        return Unreadable(own_id=own_id, why=f"its outcome '{clip_title(word, 40)}' is neither success nor failure")
     draft = _draft(fields, shape, advice, outcome, tags)
     created_at = draft.created_at or 0.0
     return Reading(
@@ -156,8 +156,8 @@ def _draft(fields: Mapping[str, Any], shape: str, advice: str, outcome: Outcome,
 
 
 def _when(fields: Mapping[str, Any], without: tuple[str, ...]) -> str:
-    told = (text_of(fields.get(name)) for name in _WHEN if isinstance(json_or_text(fields.get(name)), str))
-    return next((text for text in told if text and text not in without), "")
+    texts = (text_of(fields.get(name)) for name in _WHEN if isinstance(json_or_text(fields.get(name)), str))
+    return next((text for text in texts if text and text not in without), "")
 
 
 def _flatten(row: Mapping[str, Any]) -> dict[str, Any] | str:
@@ -172,8 +172,8 @@ def _flatten(row: Mapping[str, Any]) -> dict[str, Any] | str:
         document = json_or_text(row.get(name, fields.get(name)))
         if isinstance(document, dict):
             # A user's own metadata may hold any word; it must not pass for a column ("status": "completed").
-            kept = {k: v for k, v in document.items() if name != "metadata" or k in _TRUSTED or k not in _USED}
-            fields = {**kept, **fields}
+            entries = {k: v for k, v in document.items() if name != "metadata" or k in _TRUSTED or k not in _USED}
+            fields = {**entries, **fields}
     source = fields.get("source")
     if isinstance(source, dict):
         fields = {**fields, "outcome": fields.get("outcome", source.get("outcome"))}
@@ -198,28 +198,28 @@ def _retirement(fields: Mapping[str, Any], now: float) -> str:
 
 def _outcome(fields: Mapping[str, Any], tags: tuple[str, ...]) -> tuple[Outcome | None, str]:
     """The outcome, or None and the word not understood. A row that says nothing is advice to follow."""
-    told = json_or_text(fields.get("outcome"))
-    if isinstance(told, dict):
-        told = told.get("success", told.get("outcome"))
-    spoken = outcome_of(told) or outcome_of(fields.get("strategy_type"))
-    if spoken is not None:
-        return spoken, ""
-    word = text_of(told)
+    value = json_or_text(fields.get("outcome"))
+    if isinstance(value, dict):
+        value = value.get("success", value.get("outcome"))
+    outcome = outcome_of(value) or outcome_of(fields.get("strategy_type"))
+    if outcome is not None:
+        return outcome, ""
+    word = text_of(value)
     if word and " " not in word:
         return None, word  # a sentence describes what came out; a single word was meant as a verdict
-    lowered = {tag.lower() for tag in tags}
-    return (Outcome.FAILURE if "failure" in lowered and "success" not in lowered else Outcome.SUCCESS), ""
+    words = {tag.lower() for tag in tags}
+    return (Outcome.FAILURE if "failure" in words and "success" not in words else Outcome.SUCCESS), ""
 
 
 def _with_addenda(fields: Mapping[str, Any], advice: str) -> str:
     parts = [advice]
     for name, heading in _ADDENDA:
-        told = json_or_text(fields.get(name))
-        if isinstance(told, list):
-            told = "\n".join(f"{number}. {text_of(step)}" for number, step in enumerate(told, 1) if text_of(step))
-            parts += [f"{heading}:\n{told}"] if told else []
-        elif text_of(told):
-            parts.append(f"{heading}: {text_of(told)}")
+        value = json_or_text(fields.get(name))
+        if isinstance(value, list):
+            value = "\n".join(f"{number}. {text_of(step)}" for number, step in enumerate(value, 1) if text_of(step))
+            parts += [f"{heading}:\n{value}"] if value else []
+        elif text_of(value):
+            parts.append(f"{heading}: {text_of(value)}")
     outcome = fields.get("outcome")
     if isinstance(outcome, str) and " " in outcome.strip() and not isinstance(json_or_text(outcome), dict):
         parts.append(f"Result: {text_of(outcome)}")
@@ -235,18 +235,18 @@ def _confidence(fields: Mapping[str, Any], outcome: Outcome) -> float | None:
 
 
 def _metadata(fields: Mapping[str, Any], shape: str) -> dict[str, Any]:
-    kept = small(fields, without=_USED)
+    metadata = small(fields, without=_USED)
     counts = map(number_of, map(fields.get, ("usage_count", "access_count", "n_uses")))
     usage = next((count for count in counts if count), None)
     if usage is not None:
-        kept["imported_usage_count"] = int(usage)
+        metadata["imported_usage_count"] = int(usage)
     namespace, domain = text_of(fields.get("namespace")), text_of(fields.get("domain"))
     if namespace and domain not in ("", namespace):
-        kept["domain"] = domain
+        metadata["domain"] = domain
     if fields.get("redacted") is True:
-        kept["imported_redacted"] = True
-    kept["imported_layout"] = shape
-    return kept
+        metadata["imported_redacted"] = True
+    metadata["imported_layout"] = shape
+    return metadata
 
 
 def read_link(row: Mapping[str, Any]) -> tuple[str, str, str]:

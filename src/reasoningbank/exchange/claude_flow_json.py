@@ -1,6 +1,6 @@
 """Memories from claude-flow's basic mode: memory/memory-store.json, an object of namespaces and entries.
 
-Knows that file and no other. It is one JSON document, so it is read whole, up to a limit.
+It is one JSON document, so it is read whole, up to a limit.
 """
 
 from __future__ import annotations

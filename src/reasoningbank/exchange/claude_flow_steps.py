@@ -37,18 +37,18 @@ def trajectory_of(row: Mapping[str, Any], title_of: Mapping[str, str]) -> Incomi
     task = _first(row, _TASK) or _first(details, _TASK) or title_of.get(memory, "")
     if not task and isinstance(document, str):
         task = text_of(document)
-    listed = document if isinstance(document, list) else details.get("steps", details.get("trajectory"))
-    steps = tuple(step for step in map(_step, listed if isinstance(listed, list) else ()) if step is not None)
+    entries = document if isinstance(document, list) else details.get("steps", details.get("trajectory"))
+    steps = tuple(step for step in map(_step, entries if isinstance(entries, list) else ()) if step is not None)
     if not task and not steps:
         return None
     own_id = _first(row, ("task_id", "id")) or f"row-{row.get('')}"
-    told = row.get("judge_label", row.get("outcome"))
+    label = row.get("judge_label", row.get("outcome"))
     more = details.get("metadata")
     return IncomingTrajectory(
         identity=identity_of(PLACE, own_id, task, *(f"{step.action}\x1e{step.result}" for step in steps)),
         task=task or f"claude-flow task {own_id}",
         agent=_first(row, ("agent_id", "agent")) or None,
-        outcome=outcome_of(told) or "unknown",
+        outcome=outcome_of(label) or "unknown",
         steps=steps,
         metadata={
             **small(more if isinstance(more, dict) else {}),

@@ -1,8 +1,7 @@
-"""A claude-flow SQLite file, opened so that nothing is written to it or beside it, and its rows as
-mappings.
+"""A claude-flow SQLite file, opened so that nothing is written to it or beside it, and its rows as mappings.
 
-Knows SQLite and nothing of what the rows mean. The file is untrusted: views and virtual tables are left
-alone, and text that is not valid in the file's encoding costs one row, not the import.
+Independent of what the rows mean. The file is untrusted: views and virtual tables are left alone, and text that is not
+valid in the file's encoding costs one row, not the import.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ class Database:
         """Every row without its vectors, numbered from 1 under the name ""; a damaged page ends the table."""
         columns = [name for name in self.tables[table] if name not in VECTOR_COLUMNS]
         # Text as bytes: APSW raises in the middle of the walk for text that is not valid UTF-8.
-        wanted = ", ".join(
+        expressions = ", ".join(
             f"CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END"
             for name in map(_quote, columns)
         )
         sorting = f" ORDER BY {', '.join(map(_quote, order))}" if order else ""
         try:
-            found = self.connection.execute(f"SELECT {wanted or 'NULL'} FROM {_quote(table)}{sorting}")
-            for number, values in enumerate(found, 1):
+            cursor = self.connection.execute(f"SELECT {expressions or 'NULL'} FROM {_quote(table)}{sorting}")
+            for number, values in enumerate(cursor, 1):
                 try:
                     row = {name: _text(value, self.codec) for name, value in zip(columns, values, strict=False)}
                 except UnicodeDecodeError:
@@ -61,9 +60,9 @@ class Database:
             yield SkippedItem(what=f"the rest of {table}", why=f"the file is damaged there ({error})")
 
     def count(self, table: str, column: str | None = None) -> int:
-        counted = "*" if column is None else _quote(column)
+        expression = "*" if column is None else _quote(column)
         try:
-            ((number,),) = self.connection.execute(f"SELECT count({counted}) FROM {_quote(table)}").fetchall()
+            ((number,),) = self.connection.execute(f"SELECT count({expression}) FROM {_quote(table)}").fetchall()
         except apsw.Error:
             return 0  # the walk over the rows has already said that this table is damaged
         return number if isinstance(number, int) else 0
@@ -98,7 +97,10 @@ def _check(path: Path) -> None:
 
 def _connect(path: Path) -> tuple[apsw.Connection, bool]:
     # At rest, a WAL file has no -wal beside it. Opening it plainly would then leave a -wal and a -shm behind.
-    attempts = ("mode=ro&immutable=1",) if _at_rest(path) else ("mode=ro", "mode=ro&immutable=1")
+    with open_plain(path) as file:
+        header = file.read(20)
+    is_at_rest = header[18:20] == b"\x02\x02" and not Path(f"{path}-wal").exists()
+    attempts = ("mode=ro&immutable=1",) if is_at_rest else ("mode=ro", "mode=ro&immutable=1")
     fault: apsw.Error | None = None
     for query in attempts:
         connection: apsw.Connection | None = None
@@ -123,12 +125,6 @@ def _connect(path: Path) -> tuple[apsw.Connection, bool]:
     raise ImportRejected(f"{path} cannot be opened ({fault}). Copy it to a folder of your own and import the copy.")
 
 
-def _at_rest(path: Path) -> bool:
-    with open_plain(path) as file:
-        header = file.read(20)
-    return header[18:20] == b"\x02\x02" and not Path(f"{path}-wal").exists()
-
-
 def _rejection(path: Path, error: apsw.Error) -> ImportRejected:
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return ImportRejected(f"Another program keeps {path} locked. Stop claude-flow, or try again in a moment.")
@@ -147,18 +143,18 @@ def _describe(connection: apsw.Connection, path: Path, immutable: bool) -> Datab
         tables = {}
         for (raw,) in names:
             name = _name(raw, codec)
-            found = connection.execute("SELECT CAST(name AS BLOB) FROM pragma_table_xinfo(?)", (name,))
-            tables[name.lower()] = tuple(_name(column, codec).lower() for (column,) in found.fetchall())
+            cursor = connection.execute("SELECT CAST(name AS BLOB) FROM pragma_table_xinfo(?)", (name,))
+            tables[name.lower()] = tuple(_name(column, codec).lower() for (column,) in cursor.fetchall())
     except apsw.Error as error:
         raise _rejection(path, error) from error
     wal = Path(f"{path}-wal")
-    missed = None
+    omission = None
     if immutable and wal.exists() and wal.stat().st_size:
-        missed = SkippedItem(
+        omission = SkippedItem(
             what=wal.name,
             why="the folder is read-only, so the latest changes are missing; copy the folder to read them",
         )
-    return Database(connection=connection, codec=codec, tables=tables, missed=missed)
+    return Database(connection=connection, codec=codec, tables=tables, missed=omission)
 
 
 def _quote(name: str) -> str:

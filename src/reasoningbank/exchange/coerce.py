@@ -1,7 +1,7 @@
 """Coerces loosely typed values of other systems: a moment, a share, a list of tags, an outcome, a text.
 
-Functions that never raise for a strange value; they answer None, "" or () instead. Knows no layout and
-opens nothing but the lines of a text file.
+Functions that never raise for a strange value; they answer None, "" or () instead. Independent of any layout; only the
+lines of a text file are opened here.
 """
 
 from __future__ import annotations
@@ -130,17 +130,17 @@ def outcome_of(value: object) -> Outcome | None:
 
 
 def digest(*parts: object) -> str:
-    joined = "\x1f".join(text_of(part) for part in parts)
-    return hashlib.sha256(joined.encode("utf-8")).hexdigest()[:12]
+    text = "\x1f".join(text_of(part) for part in parts)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
 
 
 def small(fields: Mapping[str, Any], without: Collection[str] = ()) -> dict[str, Any]:
     """The fields worth keeping as metadata: few, short, and certain to survive a round trip through JSON."""
-    kept: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     for name, value in fields.items():
         if name in without or value is None or value in ("", [], {}):
             continue
-        if len(kept) == _METADATA_ENTRIES:
+        if len(metadata) == _METADATA_ENTRIES:
             break
         plain = json_or_text(value)
         text = text_of(plain)
@@ -153,8 +153,8 @@ def small(fields: Mapping[str, Any], without: Collection[str] = ()) -> dict[str,
                 plain = parse_json(text)
             except ValueError:
                 continue
-        kept[text_of(name)] = text if isinstance(plain, str) else plain
-    return kept
+        metadata[text_of(name)] = text if isinstance(plain, str) else plain
+    return metadata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

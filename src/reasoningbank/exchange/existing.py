@@ -22,29 +22,29 @@ Name = tuple[type[Record], str]
 class Existing:
     def __init__(self, writer: Writer, claims: ImportTrust, coming: Iterable[Record | SideRecord]) -> None:
         self.writer, self.claims = writer, claims
-        named: dict[type[Record], set[str]] = {}
+        ids_by_type: dict[type[Record], set[str]] = {}
         for item in coming:
             entry = kind_of(type(item))
             if not isinstance(item, SideRecord):
-                named.setdefault(type(item), set()).add(item.id)
+                ids_by_type.setdefault(type(item), set()).add(item.id)
             for place in entry.needs:
                 for kind in entry.refers[place]:
-                    named.setdefault(kind, set()).add(getattr(item, place))
+                    ids_by_type.setdefault(kind, set()).add(getattr(item, place))
         self._known: dict[Name, Record | None] = {}
-        for kind, ids in named.items():
+        for kind, ids in ids_by_type.items():
             self._learn(kind, sorted(ids))
         self._side_records: dict[type[SideRecord], list[SideRecord]] = {}
         self._put_back: set[str] = set()
         self._doubtful: set[str] = set()
-        self._erased = writer.erased(sorted(set().union(*named.values())))
+        self._erased = writer.erased(sorted(set().union(*ids_by_type.values())))
 
     def _learn(self, kind: type[Record], ids: list[str]) -> None:
         try:
-            found = self.writer.get(kind, ids)
+            records = self.writer.get(kind, ids)
         except BankDamaged:
             # One row is unreadable. Each is asked for when its turn comes, so that only its own line is refused.
             return
-        self._known.update({(kind, record_id): found.get(record_id) for record_id in ids})
+        self._known.update({(kind, record_id): records.get(record_id) for record_id in ids})
 
     def get(self, kind: type[R], record_id: str) -> R | None:
         name = (cast("type[Record]", kind), record_id)
@@ -57,11 +57,11 @@ class Existing:
 
     def add(self, record: Record) -> Memory | None:
         """The memory as it was kept, when it came in untrusted."""
-        untrusted = add(self.claims, self.writer, record)
+        memory = add(self.claims, self.writer, record)
         self._note(record, is_new=True)
         # What is kept may differ: it was examined. Asked for again when it matters.
         del self._known[type(record), record.id]
-        return untrusted
+        return memory
 
     def revise(self, there: Record, record: Record) -> None:
         revise(self.claims, self.writer, there, record)
@@ -93,6 +93,6 @@ class Existing:
         """How many of each noun were new, and how many were there already."""
         counts = {}
         for kind, items in self._side_records.items():
-            added = self.writer.add_side_records(items)
-            counts[kind_of(kind).noun] = added, len(items) - added
+            additions = self.writer.add_side_records(items)
+            counts[kind_of(kind).noun] = additions, len(items) - additions
         return counts

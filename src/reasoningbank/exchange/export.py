@@ -22,24 +22,20 @@ def export_lines(context: BankContext, namespace: str | None = None) -> Generato
     """The whole tenant, or one namespace with what belongs to it."""
     yield header_line(context.tenant, context.clock())
     named_by_others = {of for kind in KINDS for name in kind.needs for of in kind.refers[name]}
-    kept: dict[type[Record | SideRecord], set[str]] = {of: set() for of in named_by_others}
+    ids_by_type: dict[type[Record | SideRecord], set[str]] = {of: set() for of in named_by_others}
     with context.read_for_output() as reader:
         for kind in KINDS:
             for record in _records_of(reader, kind, namespace) if kind.exported else ():
-                if not all(_is_kept(kept, kind, record, name) for name in kind.needs):
+                if not all(
+                    any(getattr(record, name) in ids_by_type[of] for of in kind.refers[name]) for name in kind.needs
+                ):
                     continue
-                if kind.record_type in kept:
-                    kept[kind.record_type].add(record.id)
+                if kind.record_type in ids_by_type:
+                    ids_by_type[kind.record_type].add(record.id)
                 yield record_line(kind.noun, record)
                 if kind.keeping is Keeping.REVISED and record.revision > 1:
                     for earlier in reader.revisions(type(record), record.id):
                         yield record_line(kind.noun_of_earlier, earlier)
-
-
-def _is_kept(
-    kept: Mapping[type[Record | SideRecord], set[str]], kind: RecordKind, record: Record | SideRecord, name: str
-) -> bool:
-    return any(getattr(record, name) in kept[of] for of in kind.refers[name])
 
 
 def _records_of(reader: Reader, kind: RecordKind, namespace: str | None) -> Iterable[Any]:

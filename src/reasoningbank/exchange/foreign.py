@@ -93,7 +93,7 @@ def _edge(context: BankContext, item: IncomingEdge) -> Edge:
 
 
 def _trajectory(context: BankContext, item: IncomingTrajectory) -> Trajectory:
-    started = _time(context.clock() if item.started_at is None else item.started_at)
+    started_at = _time(context.clock() if item.started_at is None else item.started_at)
     return Trajectory(
         id=_id(context, "trj", item.identity),
         tenant=context.tenant,
@@ -102,8 +102,8 @@ def _trajectory(context: BankContext, item: IncomingTrajectory) -> Trajectory:
         agent=optional_name(item.agent, "agent"),
         outcome=item.outcome or "unknown",
         metadata=clean_metadata(item.metadata),
-        started_at=started,
-        ended_at=started if item.ended_at is None else _time(item.ended_at),
+        started_at=started_at,
+        ended_at=started_at if item.ended_at is None else _time(item.ended_at),
     )
 
 
@@ -123,8 +123,8 @@ def _steps(trajectory: Trajectory, item: IncomingTrajectory) -> list[Step]:
     ]
 
 
-def _metadata(given: Mapping[str, Any]) -> dict[str, Any]:
-    return clean_metadata(given) if given else {}
+def _metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return clean_metadata(metadata) if metadata else {}
 
 
 def _time(value: float) -> float:

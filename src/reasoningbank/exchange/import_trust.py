@@ -54,9 +54,9 @@ class ImportTrust:
     """The import's name; None leaves the one that the layout gives."""
 
 
-def stamp(claims: ImportTrust, claimed: str) -> str:
+def stamp(claims: ImportTrust, origin: str) -> str:
     """The origin under which a memory comes in that claims this one."""
-    return speaker_in_file(claimed, _own_name(claims), is_named=claims.name is not None)
+    return speaker_in_file(origin, _own_name(claims), is_named=claims.name is not None)
 
 
 def _own_name(claims: ImportTrust) -> str:
@@ -64,7 +64,7 @@ def _own_name(claims: ImportTrust) -> str:
 
 
 def receive(claims: ImportTrust, item: Record | SideRecord) -> Record | SideRecord:
-    """What a file gives, as far as a file is believed."""
+    """A record of a file, believed as far as a file is."""
     if isinstance(item, Rule):
         text = required_text(item.text, "A rule", LONGEST_RULE_CHARS)
         return replace(item, text=text, state=RuleState.PROPOSED, heard_in=_own_name(claims))
@@ -86,7 +86,7 @@ def receive(claims: ImportTrust, item: Record | SideRecord) -> Record | SideReco
 
 
 def settle(claims: ImportTrust, there: Record, coming: Record) -> Record:
-    """What comes in again, with what was decided about it when it first came in."""
+    """A record that comes in again, with what was decided about it when it first came in."""
     if isinstance(there, Rule) or (claims.restore and there == _as_witnessed(there, coming)):
         # It is here as the user or our own hooks left it: then a file says no more than they did.
         return there
@@ -94,7 +94,10 @@ def settle(claims: ImportTrust, there: Record, coming: Record) -> Record:
         case _ if claims.restore:
             pass
         case Trajectory(), Trajectory():
-            coming = replace(coming, origin=there.origin, metadata=_with_origin_of(there, coming))
+            metadata = {name: value for name, value in coming.metadata.items() if name != ORIGIN}
+            if ORIGIN in there.metadata:
+                metadata[ORIGIN] = there.metadata[ORIGIN]
+            coming = replace(coming, origin=there.origin, metadata=metadata)
         case ((Node() | Edge()), (Node() | Edge())):
             coming = replace(coming, origin=there.origin)
         case Signal(), Signal():
@@ -123,11 +126,6 @@ def _settle_memory(there: Memory, coming: Memory) -> Memory:
     return coming
 
 
-def _with_origin_of(there: Trajectory, coming: Trajectory) -> dict[str, Any]:
-    rest = {name: value for name, value in coming.metadata.items() if name != ORIGIN}
-    return {**rest, ORIGIN: there.metadata[ORIGIN]} if ORIGIN in there.metadata else rest
-
-
 def add(claims: ImportTrust, writer: Writer, record: Record) -> Memory | None:
     """Keep a record that is not here yet; a memory that came in untrusted is handed back as it was kept."""
     if not isinstance(record, Memory):
@@ -136,8 +134,8 @@ def add(claims: ImportTrust, writer: Writer, record: Record) -> Memory | None:
     if claims.restore:
         put_back(writer, record)
         return None
-    admitted = admit(writer, record)
-    return admitted.memory if admitted.trust is Trust.UNTRUSTED else None
+    admission = admit(writer, record)
+    return admission.memory if admission.trust is Trust.UNTRUSTED else None
 
 
 def revise(claims: ImportTrust, writer: Writer, there: Record, record: Record) -> None:

@@ -35,12 +35,12 @@ def import_path(
 ) -> Imported:
     """With `restore`, the file is the user's own export and its origins, states and rulings are kept as they are."""
     context.check_not_own(path)
-    chosen = layout or detect(path)
-    if chosen not in layouts():
-        raise InvalidInput(f"Unknown layout {chosen!r}: use one of {', '.join(layouts())}.")
-    items: Iterable[ExportLine | Item] = read_lines(path) if chosen == OWN_LAYOUT else readers()[chosen](path)
-    if restore and (chosen != OWN_LAYOUT or name is not None):
+    layout_name = layout or detect(path)
+    if layout_name not in layouts():
+        raise InvalidInput(f"Unknown layout {layout_name!r}: use one of {', '.join(layouts())}.")
+    items: Iterable[ExportLine | Item] = read_lines(path) if layout_name == OWN_LAYOUT else readers()[layout_name](path)
+    if restore and (layout_name != OWN_LAYOUT or name is not None):
         raise InvalidInput("Only an export of ReasoningBank itself can be restored, and it keeps the names in it.")
-    claims = ImportTrust(restore=restore, name=name, layout=chosen)
+    claims = ImportTrust(restore=restore, name=name, layout=layout_name)
     stamp(claims, "")  # a name that cannot be one is refused before the file is read
     return take_in(context, items, claims, progress, dry_run=dry_run)

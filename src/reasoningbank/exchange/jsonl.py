@@ -1,7 +1,7 @@
 """Our own export format: JSON Lines, a header and then one object a line.
 
-Knows how each record is written as a line and read back without loss: times stay numbers, ids stay ids. Bare objects
-with only title, content and a few other fields are taken as drafts.
+Records are read back without loss: times stay numbers, ids stay ids. Bare objects with only title, content and a few
+other fields are taken as drafts.
 """
 
 from __future__ import annotations
@@ -139,14 +139,14 @@ def _record(kind: RecordKind, values: dict[str, Any]) -> Record | SideRecord:
     unknown = values.keys() - readings.keys()
     if unknown:
         raise ValueError(f"unknown fields {', '.join(sorted(unknown))}")
-    made: dict[str, Any] = {}
+    contents: dict[str, Any] = {}
     for name, read in readings.items():
         if name not in values:
             if name in kind.later:
                 continue
             raise ValueError(f"{name} is missing")
-        made[name] = read(values[name])
-    record = kind.record_type(**made)
+        contents[name] = read(values[name])
+    record = kind.record_type(**contents)
     return valid_node(record) if isinstance(record, Node) else record
 
 

@@ -1,6 +1,6 @@
 """Memories from JSON that is no export of ours: a list, an object that holds a list, or a line for each.
 
-Knows how such files are laid out; what an entry means is `plain_memory`'s business.
+What an entry means is `plain_memory`'s business.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def _lists_in(value: Any) -> Iterator[list[Any]]:
     if isinstance(value, list):
         yield value
     elif isinstance(value, dict):
-        named: Mapping[str, Any] = {name.lower(): inner for name, inner in value.items() if isinstance(name, str)}
-        yield from (named[name] for name in _LIST_NAMES if isinstance(named.get(name), list))
+        by_name: Mapping[str, Any] = {name.lower(): inner for name, inner in value.items() if isinstance(name, str)}
+        yield from (by_name[name] for name in _LIST_NAMES if isinstance(by_name.get(name), list))
         if is_lesson(value):
             yield [value]
 

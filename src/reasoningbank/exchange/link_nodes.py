@@ -13,8 +13,8 @@ def link_edges(reader: Reader, record: Record) -> list[Edge]:
     """A `teaches` edge from each of the nodes that is here; the names of others stay in the metadata of the lesson."""
     if not isinstance(record, Memory):
         return []
-    given = record.metadata.get(LINKS)
-    names = [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
+    links = record.metadata.get(LINKS)
+    names = [name for name in links if isinstance(name, str)] if isinstance(links, list) else []
     nodes = reader.select(Node, {"namespace": record.namespace, "name": names}) if names else []
     return [
         Edge(

@@ -1,7 +1,7 @@
 """Memories that a language model wrote as Markdown: the paper's format, seed 001's, and free variations.
 
-Pure. Finds blocks of labelled parts (title, description, content, tags, outcome); text that belongs to no
-block is returned as stray, so that thinking aloud never becomes a memory. Knows nothing of files or drafts.
+Pure. Finds blocks of labelled parts (title, description, content, tags, outcome); text that belongs to no block is
+returned as stray, so that thinking aloud never becomes a memory. Independent of files and drafts.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def parse_blocks(text: str) -> Blocks:
     answer, thoughts = _without_thoughts(text)
     drafts, stray = _split(answer.splitlines())
     whole: list[MemoryBlock] = []
-    broken: list[str] = []
+    faults: list[str] = []
     for number, draft in enumerate(drafts, 1):
         values = {name: _value(lines) for name, lines in draft.parts.items()}
         title = _plain(values.get("title", "")) or _plain(draft.heading)
@@ -80,44 +80,44 @@ def parse_blocks(text: str) -> Blocks:
                 )
             )
         else:
-            broken.append(f"memory {number} has no {'content' if title else 'title'}")
-    return Blocks(whole=tuple(whole), broken=tuple(broken), stray="\n".join([thoughts, *stray]).strip())
+            faults.append(f"memory {number} has no {'content' if title else 'title'}")
+    return Blocks(whole=tuple(whole), broken=tuple(faults), stray="\n".join([thoughts, *stray]).strip())
 
 
 def _without_thoughts(text: str) -> tuple[str, str]:
     """The answer and what stood between think tags; a tag that is never closed is left where it is."""
     answer: list[str] = []
     thoughts: list[str] = []
-    done, opened = 0, None
+    position, start = 0, None
     for tag in _THOUGHT.finditer(text):
         if not tag["shut"]:
-            opened = tag.start() if opened is None else opened
-        elif opened is not None:
-            answer += [text[done:opened], "\n"]
-            thoughts.append(text[opened : tag.end()])
-            done, opened = tag.end(), None
-    return "".join([*answer, text[done:]]), "\n".join(thoughts)
+            start = tag.start() if start is None else start
+        elif start is not None:
+            answer += [text[position:start], "\n"]
+            thoughts.append(text[start : tag.end()])
+            position, start = tag.end(), None
+    return "".join([*answer, text[position:]]), "\n".join(thoughts)
 
 
 def _split(lines: list[str]) -> tuple[list[_Draft], list[str]]:
     drafts: list[_Draft] = []
     stray: list[str] = []
     current: _Draft | None = None
-    wrapped = False  # the model put a code fence around its answer
+    is_wrapped = False  # the model put a code fence around its answer
     quoting = False  # a code fence inside a memory's own content
     for line in lines:
         fence = _FENCE.match(line.strip()) if len(line) <= _MARK_CHARACTERS else None
         if fence and current is None:
-            wrapped = not wrapped
+            is_wrapped = not is_wrapped
             continue
-        if fence and wrapped and not quoting and not fence["info"]:
-            wrapped, current = False, None
+        if fence and is_wrapped and not quoting and not fence["info"]:
+            is_wrapped, current = False, None
             continue
         # A fence that was never closed must not swallow the memories after it.
         quoting = quoting ^ bool(fence) and _header(line) is None
-        started = None if quoting else _start_block(line, current)
-        if started is not None:
-            current = started
+        block = None if quoting else _start_block(line, current)
+        if block is not None:
+            current = block
             drafts.append(current)
         elif current is None or not current.take(line, plain=quoting):
             stray.append(line)
@@ -137,30 +137,30 @@ def _start_block(line: str, current: _Draft | None) -> _Draft | None:
 
 def _header(line: str) -> str | None:
     """The words after "Memory Item 3", or None when the line is no such heading."""
-    found = _HEADER.match(line.strip()) if len(line) <= _MARK_CHARACTERS else None
-    if not found or not (found["hash"] or found["bold"] or not found["rest"]):
+    match = _HEADER.match(line.strip()) if len(line) <= _MARK_CHARACTERS else None
+    if not match or not (match["hash"] or match["bold"] or not match["rest"]):
         return None
-    return found["rest"]
+    return match["rest"]
 
 
 def _label(line: str) -> tuple[str, str] | None:
     bare = line.strip()
-    found = _LABEL.match(bare, 0, _MARK_CHARACTERS)
-    if not found or not (found["hash"] or found["colon"] or (found["bold"] and found["shut"])):
+    match = _LABEL.match(bare, 0, _MARK_CHARACTERS)
+    if not match or not (match["hash"] or match["colon"] or (match["bold"] and match["shut"])):
         return None
-    rest = bare[found.end() :].lstrip()
-    if not found["bold"]:
-        rest = f"{found['shut'] or ''}{found['late'] or ''}{rest}"  # the bold belongs to the value
-    if found["bold"] and not found["shut"] and not found["late"] and rest.endswith(found["bold"]):
-        rest = rest.removesuffix(found["bold"])  # **Title: the whole line in bold**
-    return found["name"].lower(), rest
+    rest = bare[match.end() :].lstrip()
+    if not match["bold"]:
+        rest = f"{match['shut'] or ''}{match['late'] or ''}{rest}"  # the bold belongs to the value
+    if match["bold"] and not match["shut"] and not match["late"] and rest.endswith(match["bold"]):
+        rest = rest.removesuffix(match["bold"])  # **Title: the whole line in bold**
+    return match["name"].lower(), rest
 
 
 def _value(lines: list[str]) -> str:
-    kept = list(lines)
-    while kept and (not kept[-1].strip() or _RULE.match(kept[-1])):
-        kept.pop()
-    return "\n".join(kept).strip()
+    body = list(lines)
+    while body and (not body[-1].strip() or _RULE.match(body[-1])):
+        body.pop()
+    return "\n".join(body).strip()
 
 
 def _plain(text: str) -> str:

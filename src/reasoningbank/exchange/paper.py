@@ -1,8 +1,7 @@
 """Memories and tasks from the files of the paper's own code: memories_<mode>/<site>.jsonl, one line a task.
 
-Knows those lines. What a model wrote into `memory_items` is parsed by `memory_blocks`, and what does not
-parse is reported, since the paper's code stored it unread. A task whose status is not stated teaches
-nothing.
+What a model wrote into `memory_items` is parsed by `memory_blocks`, and what does not parse is reported, since the
+paper's code stored it unread. A task whose status is not stated teaches nothing.
 """
 
 from __future__ import annotations
@@ -67,10 +66,10 @@ def _task(record: Mapping[str, Any], site: str, number: int) -> Iterator[Item]:
     for fault in faults:
         yield SkippedItem(what=what, why=fault)
     if blocks and outcome is None:
-        told = clip_title(text_of(record.get("status")), 40) or "missing"
+        status = clip_title(text_of(record.get("status")), 40) or "missing"
         yield SkippedItem(
             what=f"{what}: {counted(len(blocks), 'memory', 'memories')}",
-            why=f"the status is {told}: whether to follow or to avoid them is not known",
+            why=f"the status is {status}: whether to follow or to avoid them is not known",
         )
         return
     for block in blocks:
@@ -112,11 +111,11 @@ def _trajectory(record: Mapping[str, Any], site: str, task_id: str, outcome: Out
 
 
 def _steps(thoughts: object, actions: object) -> Iterator[IncomingStep]:
-    for thought, action in zip_longest(_as_list(thoughts), _as_list(actions), fillvalue=""):
+    for reasoning, action in zip_longest(_as_list(thoughts), _as_list(actions), fillvalue=""):
         if action:
-            yield IncomingStep(action=action, metadata={"think": thought[:_THOUGHT_CHARACTERS]} if thought else {})
-        elif thought:
-            yield IncomingStep(action=thought, metadata={"kind": "think"})
+            yield IncomingStep(action=action, metadata={"think": reasoning[:_THOUGHT_CHARACTERS]} if reasoning else {})
+        elif reasoning:
+            yield IncomingStep(action=reasoning, metadata={"kind": "think"})
 
 
 def _as_list(value: object) -> list[str]:
@@ -128,11 +127,11 @@ def _as_list(value: object) -> list[str]:
 def _items(value: object) -> tuple[list[MemoryBlock], list[str], str]:
     """The paper's code split the model's answer on blank lines, wherever they fell: join it again first."""
     entries = value if isinstance(value, list) else [value]
-    named = [_parse_named(entry) for entry in entries if isinstance(entry, dict)]
-    parsed = parse_blocks("\n\n".join(text_of(entry) for entry in entries if isinstance(entry, str)))
-    blocks = [block for block in named if block is not None]
-    faults = ["a memory has no title or no content" for block in named if block is None]
-    return [*blocks, *parsed.whole], [*faults, *parsed.broken], text_of(parsed.stray)
+    dict_blocks = [_parse_named(entry) for entry in entries if isinstance(entry, dict)]
+    text_blocks = parse_blocks("\n\n".join(text_of(entry) for entry in entries if isinstance(entry, str)))
+    blocks = [block for block in dict_blocks if block is not None]
+    faults = ["a memory has no title or no content" for block in dict_blocks if block is None]
+    return [*blocks, *text_blocks.whole], [*faults, *text_blocks.broken], text_of(text_blocks.stray)
 
 
 def _parse_named(entry: Mapping[str, Any]) -> MemoryBlock | None:

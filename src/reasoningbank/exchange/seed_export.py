@@ -32,10 +32,10 @@ def seed_lines(context: BankContext, layout: str, namespace: str | None = None) 
         raise InvalidInput(f"There is no layout {layout!r} to export as: use one of {', '.join(LAYOUTS)}.")
     fields_of = LAYOUTS[layout]
     for item, nodes in _active(context, namespace):
-        told = fields_of(item)
+        values = fields_of(item)
         if layout == "lessons" and nodes:
-            told[LINKS] = list(dict.fromkeys([*told.get(LINKS, ()), *nodes]))
-        yield json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+            values[LINKS] = list(dict.fromkeys([*values.get(LINKS, ()), *nodes]))
+        yield json.dumps(values, ensure_ascii=False, separators=(",", ":"))
 
 
 def _active(context: BankContext, namespace: str | None) -> Iterator[tuple[Remembered, Sequence[str]]]:
@@ -44,8 +44,8 @@ def _active(context: BankContext, namespace: str | None) -> Iterator[tuple[Remem
     with context.store.read(context.tenant) as reader:
         after: str | None = None
         while page := reader.select(Memory, where, after=after, limit=ROWS_PER_PAGE):
-            taught = pointers_of(reader, [memory.id for memory in page])
-            yield from ((item, taught.get(item.id, ())) for item in context.weigh_memories(reader, page))
+            pointers = pointers_of(reader, [memory.id for memory in page])
+            yield from ((item, pointers.get(item.id, ())) for item in context.weigh_memories(reader, page))
             after = page[-1].id
 
 
@@ -56,26 +56,26 @@ def _extra(memory: Memory) -> Mapping[str, Any]:
 def _lesson(item: Remembered) -> dict[str, Any]:
     memory = item.memory
     extra = dict(_extra(memory))
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         LESSON_ID: _lesson_id(memory, extra.pop(LESSON_ID, None)),
         LESSON: memory.content,
         WHEN: memory.description,
         "tags": list(memory.tags),
     }
     if memory.title != clip_title(memory.content, LESSON_TITLE_CHARS):
-        told["title"] = memory.title
-    if memory.key is not None and str(told[LESSON_ID]) != memory.key:
-        told["key"] = memory.key
+        values["title"] = memory.title
+    if memory.key is not None and str(values[LESSON_ID]) != memory.key:
+        values["key"] = memory.key
     if memory.outcome is Outcome.FAILURE:
-        told["outcome"] = memory.outcome.value
+        values["outcome"] = memory.outcome.value
     if memory.scope is not Scope.PROJECT:
-        told["scope"] = memory.scope.value
-    return {**told, **extra}
+        values["scope"] = memory.scope.value
+    return {**values, **extra}
 
 
-def _lesson_id(memory: Memory, given: Any) -> Any:
-    if given is not None:
-        return given
+def _lesson_id(memory: Memory, original: Any) -> Any:
+    if original is not None:
+        return original
     if memory.key is not None and memory.key.isascii() and memory.key.isdigit() and memory.key == str(int(memory.key)):
         return int(memory.key)
     # A number that is always the same, for those that were never a lesson elsewhere.
@@ -86,8 +86,8 @@ def _contextd(item: Remembered) -> dict[str, Any]:
     memory = item.memory
     extra = dict(_extra(memory))
     uses = extra.pop("usage_count", 0)
-    tenant, changed, used = (extra.pop(name, None) for name in ("tenant_id", "updated_at", "last_used"))
-    untouched = memory.revision == 1
+    tenant, updated_at, used = (extra.pop(name, None) for name in ("tenant_id", "updated_at", "last_used"))
+    is_original = memory.revision == 1
     confidence = item.confidence.mean if item.usage_count else memory.initial_confidence
     return {
         "id": memory.key or memory.id,
@@ -103,7 +103,7 @@ def _contextd(item: Remembered) -> dict[str, Any]:
         "tags": list(memory.tags),
         "source_session": memory.source,
         "created_at": _iso(memory.created_at),
-        "updated_at": changed if untouched and changed else _iso(memory.updated_at),
+        "updated_at": updated_at if is_original and updated_at else _iso(memory.updated_at),
         "last_used": used if item.last_used_at is None else _iso(item.last_used_at),
         **extra,
     }

@@ -1,7 +1,6 @@
 """Detects which layout a path holds, from what is in it and not from its name.
 
-Knows one sign for every layout and the reader that belongs to it. Reads a little and decides; it never
-imports.
+One sign for every layout, and the reader that belongs to it. Reads a little and decides; it never imports.
 """
 
 from __future__ import annotations

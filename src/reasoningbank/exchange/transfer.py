@@ -1,7 +1,7 @@
 """Takes imported records into a bank, in chunks, each in one transaction.
 
-Knows what is already here and what may come in: nothing that exists is overwritten by an older one, nothing that was
-erased comes back, and importing the same file twice adds nothing. Every refusal is reported with its reason.
+Nothing that exists is overwritten by an older one, nothing that was erased comes back, and importing the same file
+twice adds nothing. Every refusal is reported with its reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.ids import is_own
 from reasoningbank.core.origins import Trust
-from reasoningbank.core.record_kinds import RecordKind, kind_of
+from reasoningbank.core.record_kinds import kind_of
 from reasoningbank.core.types import Edge, Memory, Node, Record, SideRecord, State, Step, Tombstone, Trajectory
 from reasoningbank.exchange.existing import Existing
 from reasoningbank.exchange.foreign import records_of
@@ -45,7 +45,7 @@ R = TypeVar("R", bound=Record | SideRecord)
 
 @dataclass(slots=True, kw_only=True)
 class Imported:
-    """The tally of an import; the only value here that changes, while it is being counted."""
+    """The tally of an import; the only value here that changes, while it is being counts."""
 
     layout: str
     added: Counter[str] = field(default_factory=Counter)
@@ -57,7 +57,7 @@ class Imported:
     untrusted: int = 0
     """New memories that nobody vouches for."""
     quarantined: int = 0
-    """Those of them that are not found until somebody does."""
+    """New memories that are not found until somebody vouches for them."""
     origins: Counter[str] = field(default_factory=Counter)
     """The origins of those that nobody vouches for, to approve or revoke them by."""
     left_out: Counter[str] = field(default_factory=Counter)
@@ -67,12 +67,12 @@ class Imported:
     doubtful: set[str] = field(default_factory=set, repr=False)
     """Memories whose trust must be folded anew once everything that a restore brings is there."""
 
-    def note(self, kept: Memory | None) -> None:
+    def note(self, memory: Memory | None) -> None:
         """Count a memory that came in untrusted, as it was kept; None is one that did not, or no memory."""
-        if kept is not None:
+        if memory is not None:
             self.untrusted += 1
-            self.quarantined += kept.state is State.QUARANTINED
-            self.origins[kept.origin] += 1
+            self.quarantined += memory.state is State.QUARANTINED
+            self.origins[memory.origin] += 1
 
     @property
     def seen(self) -> int:
@@ -98,8 +98,8 @@ def take_in(
             return tally
     for chunk in chunks:
         # Read, checked and scrubbed before the transaction: nobody who writes meanwhile waits for that.
-        coming, seen = _all_coming(context, claims, chunk)
-        _count(tally, seen, None)
+        coming, counts = _all_coming(context, claims, chunk)
+        _count(tally, counts, None)
         _count(tally, context.store.write(context.tenant, partial(_take_chunk, context, claims, coming)), progress)
     if claims.restore:
         context.store.write(context.tenant, partial(refold_among, memories=tally.doubtful))
@@ -119,8 +119,8 @@ def _rehearse(
     writer: Writer,
 ) -> None:
     for chunk in chunks:
-        coming, seen = _all_coming(context, claims, chunk)
-        _count(tally, seen, None)
+        coming, counts = _all_coming(context, claims, chunk)
+        _count(tally, counts, None)
         _count(tally, _take_chunk(context, claims, coming, writer), progress)
     raise _Rehearsed
 
@@ -131,18 +131,18 @@ def _chunks(items: Iterable[ExportLine | Item]) -> Iterator[list[ExportLine | It
         yield chunk
 
 
-def _count(tally: Imported, counted: Imported, progress: Callable[[int], None] | None) -> None:
-    tally.added += counted.added
-    tally.revised += counted.revised
-    tally.unchanged += counted.unchanged
-    tally.skipped += counted.skipped
-    tally.scrubbed += counted.scrubbed
-    tally.untrusted += counted.untrusted
-    tally.quarantined += counted.quarantined
-    tally.origins += counted.origins
-    tally.left_out += counted.left_out
-    tally.elsewhere += counted.elsewhere
-    tally.doubtful |= counted.doubtful
+def _count(tally: Imported, counts: Imported, progress: Callable[[int], None] | None) -> None:
+    tally.added += counts.added
+    tally.revised += counts.revised
+    tally.unchanged += counts.unchanged
+    tally.skipped += counts.skipped
+    tally.scrubbed += counts.scrubbed
+    tally.untrusted += counts.untrusted
+    tally.quarantined += counts.quarantined
+    tally.origins += counts.origins
+    tally.left_out += counts.left_out
+    tally.elsewhere += counts.elsewhere
+    tally.doubtful |= counts.doubtful
     if progress is not None:
         progress(tally.seen)
 
@@ -154,8 +154,8 @@ def _all_coming(
     context: BankContext, claims: ImportTrust, chunk: list[ExportLine | Item]
 ) -> tuple[list[Coming], Imported]:
     """Items with the records that they would become, and what was counted on the way."""
-    seen = Imported(layout="")
-    return [_coming(context, claims, item, seen) for item in chunk], seen
+    counts = Imported(layout="")
+    return [_coming(context, claims, item, counts) for item in chunk], counts
 
 
 def _take_chunk(context: BankContext, claims: ImportTrust, coming: Sequence[Coming], writer: Writer) -> Imported:
@@ -166,10 +166,10 @@ def _take_chunk(context: BankContext, claims: ImportTrust, coming: Sequence[Comi
             _take(here, item, records, tally)
         except BankError as error:
             tally.skipped.append(SkippedItem(what=_name(item), why=str(error)))
-    for noun, (added, there) in here.write_side_records().items():
-        tally.added += Counter({noun: added})
+    for noun, (additions, there) in here.write_side_records().items():
+        tally.added += Counter({noun: additions})
         tally.unchanged += there
-    tally.skipped = [context.scrub_for_output(skipped) for skipped in tally.skipped]
+    tally.skipped = [context.scrub_for_output(entry) for entry in tally.skipped]
     tally.doubtful = here.doubtful()
     return tally
 
@@ -188,7 +188,9 @@ def _coming(context: BankContext, claims: ImportTrust, item: ExportLine | Item, 
             )
         else:
             records = records_of(context, item)
-        tally.elsewhere += sum(isinstance(one, Memory) and one.namespace != context.namespace for one in records)
+        tally.elsewhere += sum(
+            isinstance(record, Memory) and record.namespace != context.namespace for record in records
+        )
         return item, [_clean(context, receive(claims, record), tally) for record in records]
     except BankError as error:
         return SkippedItem(what=_name(item), why=str(error)), ()
@@ -197,12 +199,12 @@ def _coming(context: BankContext, claims: ImportTrust, item: ExportLine | Item, 
 def _clean(context: BankContext, record: R, tally: Imported) -> R:
     """Without secrets. An id is never rewritten, so a record with a secret for its id is refused."""
     for name in _id_fields(cast("Any", type(record))):
-        given = getattr(record, name)
-        if given and not is_own(given) and context.scrubber.scrub(given).found:
+        value = getattr(record, name)
+        if value and not is_own(value) and context.scrubber.scrub(value).found:
             raise InvalidInput(f"its {name} holds a secret")
-    clean, found = context.clean(record)
-    if found:
-        tally.scrubbed.update(found)
+    clean, secrets = context.clean(record)
+    if secrets:
+        tally.scrubbed.update(secrets)
     return clean
 
 
@@ -268,7 +270,9 @@ def _take_earlier(here: Existing, line: ExportLine, record: Any, current: Any, t
     if current is None:
         why = f"its {kind_of(type(record)).noun} is not here"
         tally.skipped.append(SkippedItem(what=_name(line), why=why))
-    elif any(one.revision == record.revision for one in (*here.writer.revisions(type(record), record.id), current)):
+    elif any(
+        earlier.revision == record.revision for earlier in (*here.writer.revisions(type(record), record.id), current)
+    ):
         tally.unchanged += 1
     else:
         add_earlier(here.claims, here.writer, current, record)
@@ -318,22 +322,19 @@ def _reason_against(here: Existing, record: Record) -> str | None:
     if here.is_erased(record.id):
         return f"{record.id} was erased here"
     entry = kind_of(type(record))
-    if any(not _named_here(here, entry, record, name) for name in entry.needs):
-        one_of_several = len(entry.needs) > 1
-        return "one of its ends is not here" if one_of_several else f"its {_first_noun(entry)} is not here"
-    if isinstance(record, Memory) and _key_taken(here.writer, record):
-        return f"the key {record.key!r} belongs to another memory in namespace {record.namespace!r}"
-    if isinstance(record, Node) and _name_taken(here.writer, record):
-        return f"the name {record.name!r} belongs to another node in namespace {record.namespace!r}"
+    for name in entry.needs:
+        if all(here.get(kind, getattr(record, name)) is None for kind in entry.refers[name]):
+            if len(entry.needs) > 1:
+                return "one of its ends is not here"
+            return f"its {kind_of(entry.refers[name][0]).noun} is not here"
+    if isinstance(record, Memory) and record.key is not None and record.state in LIVE_STATES:
+        where = {"namespace": record.namespace, "key": record.key, "state": LIVE_STATES}
+        if here.writer.select(Memory, where, limit=1):
+            return f"the key {record.key!r} belongs to another memory in namespace {record.namespace!r}"
+    namesake = {"namespace": record.namespace, "name": record.name} if isinstance(record, Node) else None
+    if namesake and here.writer.select(Node, namesake, limit=1):
+        return f"the name {namesake['name']!r} belongs to another node in namespace {namesake['namespace']!r}"
     return _reason_against_track(here, record) if isinstance(record, Step) else None
-
-
-def _named_here(here: Existing, entry: RecordKind, record: Record, name: str) -> bool:
-    return any(here.get(kind, getattr(record, name)) is not None for kind in entry.refers[name])
-
-
-def _first_noun(entry: RecordKind) -> str:
-    return kind_of(entry.refers[entry.needs[0]][0]).noun
 
 
 def _reason_against_track(here: Existing, step: Step) -> str | None:
@@ -341,21 +342,10 @@ def _reason_against_track(here: Existing, step: Step) -> str | None:
     if here.claims.restore:
         return None
     memory, session = here.get(Memory, step.trajectory_id), here.get(Trajectory, step.trajectory_id)
-    believed = memory is not None and trust_in(here.writer, memory) is not Trust.UNTRUSTED
-    if not believed and (session is None or not is_believed_session(session)):
+    is_believed = memory is not None and trust_in(here.writer, memory) is not Trust.UNTRUSTED
+    if not is_believed and (session is None or not is_believed_session(session)):
         return None
     return f"{step.trajectory_id} is believed more than a file: only a restore may add to it"
-
-
-def _key_taken(writer: Writer, memory: Memory) -> bool:
-    if memory.key is None or memory.state not in LIVE_STATES:
-        return False
-    where = {"namespace": memory.namespace, "key": memory.key, "state": LIVE_STATES}
-    return bool(writer.select(Memory, where, limit=1))
-
-
-def _name_taken(writer: Writer, node: Node) -> bool:
-    return bool(writer.select(Node, {"namespace": node.namespace, "name": node.name}, limit=1))
 
 
 def _add_once(here: Existing, record: Record, item: Item, tally: Imported) -> bool:

@@ -53,7 +53,7 @@ def reject(writer: Writer, memory: Memory, decision: Decision) -> Ruling:
 
 def revoke(writer: Writer, origin: str, decision: Decision) -> Ruling:
     """Take all of an origin, and all that was made from it, out of every search. What comes later is quarantined."""
-    origin = clean_origin(origin, stamped=True)
+    origin = clean_origin(origin, is_stored=True)
     _by_the_user(decision)
     if kind_of(origin) == USER:
         raise InvalidInput("The user's own memories are not revoked as a whole: reject or delete them one by one.")

@@ -123,7 +123,7 @@ class GroupCommit:
                 interrupts.tell(error, self._location, self._outcome(unit))
         if unit.is_written:
             return cast(T, unit.result)
-        raise unit.error or StoreError(interrupts.in_words(self._location, written=False))
+        raise unit.error or StoreError(interrupts.in_words(self._location, is_committed=False))
 
     def _queued_first(self, unit: Unit[Any]) -> bool:
         """Queue a unit. True when its thread is to commit; False when another one has done it."""

@@ -85,8 +85,8 @@ class IndexEngine:
         with self._builds.faults():
             return self._index_or_words.searching(use)
 
-    def following(self, told: Callable[[int], None] | None) -> AbstractContextManager[Callable[[int], None] | None]:
-        return IndexHelper(self._location, self._choice.in_force, self._policy, self._settings, told)
+    def following(self, progress: Callable[[int], None] | None) -> AbstractContextManager[Callable[[int], None] | None]:
+        return IndexHelper(self._location, self._choice.in_force, self._policy, self._settings, progress)
 
     def index_info(self) -> IndexInfo | None:
         with self._builds.faults():

@@ -30,29 +30,29 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         raise InvalidInput(f"--tasks must be 1 or more and --budget {_LEAST_BUDGET} or more.")
     if args.out is not None and not Path(args.out).absolute().parent.is_dir():
         raise InvalidInput(f"There is no folder for {args.out}: make it first.")
-    told = report(Path(args.data), args.embedder, args.tasks, args.budget, terminal.tell)
+    result = report(Path(args.data), args.embedder, args.tasks, args.budget, terminal.tell)
     if args.out:
-        Path(args.out).write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        Path(args.out).write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
     if terminal.as_json:
-        terminal.json(told)
+        terminal.json(result)
         return 0
     terminal.say(
-        f"{told['conversations']:,} conversations: {told['nodes']:,} nodes, {told['edges']:,} edges. "
-        f"{told['tasks']} tasks, {told['budget_tokens']:,} tokens each."
+        f"{result['conversations']:,} conversations: {result['nodes']:,} nodes, {result['edges']:,} edges. "
+        f"{result['tasks']} tasks, {result['budget_tokens']:,} tokens each."
     )
     for name in ("without_own_conversations", "with_own_conversations"):
         terminal.say()
         terminal.say(f"{name.replace('_', ' ').capitalize()}:")
-        _show(told[name], terminal)
+        _show(result[name], terminal)
     return 0
 
 
-def _show(told: dict[str, Any], terminal: Terminal) -> None:
+def _show(by_way: dict[str, Any], terminal: Terminal) -> None:
     names = ("TOOLS", "THAT CHANGE SOMETHING", "WHOLE ACTIONS", "TOKENS")
     columns = [Column(name="REACHED BY", elastic=True), *(Column(name=name, right=True) for name in names)]
     rows = [
         [way, *(_with_interval(figures[name]) for name in ("tools", "changing", "actions")), str(figures["tokens"])]
-        for way, figures in told.items()
+        for way, figures in by_way.items()
     ]
     show(terminal, columns, rows)
 

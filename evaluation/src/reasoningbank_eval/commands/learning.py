@@ -41,38 +41,38 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         episodes=args.episodes,
         needed=bool(args.part),
     )
-    told = report(plan, terminal.tell)
+    result = report(plan, terminal.tell)
     try:
-        Path(args.out).write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        Path(args.out).write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
     except OSError as error:
         raise BankError(f"{args.out} cannot be written: {error.strerror}.") from error
     if terminal.as_json:
-        terminal.json(told)
+        terminal.json(result)
     else:
-        _tables(told, terminal)
+        _tables(result, terminal)
         terminal.tell(f"Written to {args.out}.")
     return 0
 
 
-def _tables(told: dict[str, Any], terminal: Terminal) -> None:
+def _tables(result: dict[str, Any], terminal: Terminal) -> None:
     for part in ("intercode", "ablations"):
-        for name, settings in told.get(part, {}).items():
+        for name, settings in result.get(part, {}).items():
             terminal.say(f"{name}, {part}" if part != name else name)
             _streams(settings, terminal)
-    if "again" in told:
-        _again(told["again"], terminal)
-    if "like" in told:
-        _like(told["like"], terminal)
-    if "links" in told:
-        _links(told["links"], terminal)
-    for name, found in told.get("tau", {}).items():
+    if "again" in result:
+        _again(result["again"], terminal)
+    if "like" in result:
+        _like(result["like"], terminal)
+    if "links" in result:
+        _links(result["links"], terminal)
+    for name, figures in result.get("tau", {}).items():
         terminal.say(name)
-        _tau(found, terminal)
-    for name, found in told.get("judge", {}).items():
-        _judge(name, found, terminal)
-    for name, value in told.get("throughput", {}).items():
+        _tau(figures, terminal)
+    for name, figures in result.get("judge", {}).items():
+        _judge(name, figures, terminal)
+    for name, value in result.get("throughput", {}).items():
         terminal.say(f"{name.replace('_', ' ')}: {value:,}")
-    for name, why in told["not_run"].items():
+    for name, why in result["not_run"].items():
         terminal.say(f"not run: {name} ({why})")
 
 
@@ -105,46 +105,46 @@ def _streams(settings: dict[str, Any], terminal: Terminal) -> None:
     terminal.say()
 
 
-def _again(told: dict[str, Any], terminal: Terminal) -> None:
+def _again(by_set: dict[str, Any], terminal: Terminal) -> None:
     names = ("SESSIONS", "SOLVED", "OFFERED", "95 %", "IN WORDS", "INJECTIONS", "HELD IT", "TOKENS")
     rows = [
         [
             name,
-            *(f"{found[part]:,}" for part in ("sessions", "solved_tasks")),
-            f"{found['offered']['tasks']} ({found['offered']['share']:.0%})",
-            f"{found['offered']['low']:.0%}–{found['offered']['high']:.0%}",
-            str(found["all_its_words_in_one_lesson"]["tasks"]),
-            str(found["injections"]["tasks"]),
-            f"{found['injections']['held_it']:.0%}",
-            f"{found['tokens']['mean']:.0f}" if found["tokens"] else "",
+            *(f"{figures[part]:,}" for part in ("sessions", "solved_tasks")),
+            f"{figures['offered']['tasks']} ({figures['offered']['share']:.0%})",
+            f"{figures['offered']['low']:.0%}–{figures['offered']['high']:.0%}",
+            str(figures["all_its_words_in_one_lesson"]["tasks"]),
+            str(figures["injections"]["tasks"]),
+            f"{figures['injections']['held_it']:.0%}",
+            f"{figures['tokens']['mean']:.0f}" if figures["tokens"] else "",
         ]
-        for name, found in told.items()
+        for name, figures in by_set.items()
     ]
     terminal.say("The same task again: is what solved it offered?")
     show(terminal, [Column(name="SET", elastic=True), *(Column(name=name, right=True) for name in names)], rows)
     terminal.say()
-    graded = [
+    lesson_rows = [
         [
             name,
             kind,
-            str(found["kept"]),
-            *(f"{found[grade]:.0%}" for grade in ("remedy", "thing", "parses")),
-            f"{found['usable']['share']:.0%}",
+            str(figures["kept"]),
+            *(f"{figures[grade]:.0%}" for grade in ("remedy", "thing", "parses")),
+            f"{figures['usable']['share']:.0%}",
         ]
-        for name, one in told.items()
-        for kind, found in (("all", one["lessons"]), *one["lessons"]["by_kind"].items())
+        for name, result in by_set.items()
+        for kind, figures in (("all", result["lessons"]), *result["lessons"]["by_kind"].items())
     ]
     columns = ("KEPT", "HAS A REMEDY", "NAMES A THING", "WOULD PARSE", "USABLE")
     terminal.say("Lessons, graded by rule")
     show(
         terminal,
         [Column(name="SET", elastic=True), Column(name="KIND"), *(Column(name=name, right=True) for name in columns)],
-        graded,
+        lesson_rows,
     )
     terminal.say()
 
 
-def _like(told: dict[str, Any], terminal: Terminal) -> None:
+def _like(by_set: dict[str, Any], terminal: Terminal) -> None:
     rows = [
         [
             name,
@@ -154,7 +154,7 @@ def _like(told: dict[str, Any], terminal: Terminal) -> None:
             f"{half['words_in_the_best_learned_solution']:.0%}",
             f"{half['tokens']['mean']:.0f}",
         ]
-        for name, halves in told.items()
+        for name, halves in by_set.items()
         for half in halves
         if half["asked"]
     ]
@@ -164,7 +164,7 @@ def _like(told: dict[str, Any], terminal: Terminal) -> None:
     terminal.say()
 
 
-def _links(told: dict[str, Any], terminal: Terminal) -> None:
+def _links(by_set: dict[str, Any], terminal: Terminal) -> None:
     rows = [
         [
             name,
@@ -173,15 +173,15 @@ def _links(told: dict[str, Any], terminal: Terminal) -> None:
             str(row["budget"]),
             str(row["asked"]),
             way,
-            f"{found['share']:.1%}",
-            f"{found['gain']:+.1%} ({found['low']:+.1%} to {found['high']:+.1%})" if "gain" in found else "",
-            str(found["pulled_in"]),
-            f"{found['tokens']:.0f}",
+            f"{figures['share']:.1%}",
+            f"{figures['gain']:+.1%} ({figures['low']:+.1%} to {figures['high']:+.1%})" if "gain" in figures else "",
+            str(figures["pulled_in"]),
+            f"{figures['tokens']:.0f}",
         ]
-        for name, halves in told.items()
+        for name, halves in by_set.items()
         for half in halves
         for row in half["budgets"]
-        for way, found in row["words_told"].items()
+        for way, figures in row["words_told"].items()
     ]
     names = ("SEED", "LINKS", "BUDGET", "ASKED", "RECALL", "WORDS TOLD", "GAIN (95 %)", "PULLED IN", "TOKENS")
     terminal.say("Recall with links and without, at the same budget of tokens")
@@ -189,7 +189,7 @@ def _links(told: dict[str, Any], terminal: Terminal) -> None:
     terminal.say()
 
 
-def _tau(told: dict[str, Any], terminal: Terminal) -> None:
+def _tau(result: dict[str, Any], terminal: Terminal) -> None:
     names = ("FLIPPED", "CALIBRATION ERROR", "AS RANKED", "BY CONFIDENCE", "RELEVANCE ONLY")
     rows = [
         [
@@ -200,15 +200,15 @@ def _tau(told: dict[str, Any], terminal: Terminal) -> None:
             ),
             _interval(row["calibration_error"]),
         ]
-        for row in told["by_flip"]
+        for row in result["by_flip"]
     ]
     terminal.say(
-        f"{told['runs']:,} runs of {told['tasks']:,} tasks, orders 1 to {told['seeds']}: the mean, in brackets least "
-        "and most of them; 95 % by drawing the tasks again"
+        f"{result['runs']:,} runs of {result['tasks']:,} tasks, orders 1 to {result['seeds']}: the mean, in brackets "
+        "least and most of them; 95 % by drawing the tasks again"
     )
     show(terminal, [Column(name=name, right=True) for name in (*names, "95 %")], rows)
     terminal.say()
-    policies = told["calibration_error_by_policy"]
+    policies = result["calibration_error_by_policy"]
     show(
         terminal,
         [Column(name="POLICY"), *(Column(name=name, right=True) for name in ("CALIBRATION ERROR", "95 %"))],
@@ -217,15 +217,15 @@ def _tau(told: dict[str, Any], terminal: Terminal) -> None:
     terminal.say()
 
 
-def _judge(name: str, told: dict[str, Any], terminal: Terminal) -> None:
-    share, right = told["judged"] / told["episodes"], told["right"] / max(1, told["judged"])
-    sure = told["right_share"]
+def _judge(name: str, result: dict[str, Any], terminal: Terminal) -> None:
+    share, right = result["judged"] / result["episodes"], result["right"] / max(1, result["judged"])
+    sure = result["right_share"]
     terminal.say(
-        f"{name}: the rules judge {share:.0%} of {told['episodes']:,} sessions and are right in {right:.0%} of these "
-        f"{told['judged']:,} (95 %: {sure['low']:.0%}–{sure['high']:.0%}); always saying the commoner would be in "
-        f"{told['always_the_commoner']:.0%}."
+        f"{name}: the rules judge {share:.0%} of {result['episodes']:,} sessions and are right in {right:.0%} of these "
+        f"{result['judged']:,} (95 %: {sure['low']:.0%}–{sure['high']:.0%}); always saying the commoner would be in "
+        f"{result['always_the_commoner']:.0%}."
     )
-    for row in told["by_certainty"]:
+    for row in result["by_certainty"]:
         terminal.say(f"  certain to {row['claimed']:.2f}: right in {row['right']:.2f} of {row['verdicts']}")
     terminal.say()
 

@@ -60,33 +60,33 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     for target in (args.out, args.plot):
         if target is not None and not Path(target).absolute().parent.is_dir():
             raise InvalidInput(f"There is no folder for {target}: make it first.")
-    found = recognised(Path(args.data), _listed(args.sets))
-    for reason in found.unknown:
+    data = recognised(Path(args.data), _listed(args.sets))
+    for reason in data.unknown:
         terminal.tell(f"Left out: {reason}.")
-    plan = plan_of(found, embedders, args.seed, args.limit, sizes=_sizes(args.sizes), only_crowds=args.only_sizes)
+    plan = plan_of(data, embedders, args.seed, args.limit, sizes=_sizes(args.sizes), only_crowds=args.only_sizes)
     with tempfile.TemporaryDirectory(prefix="reasoningbank-eval-") as folder:
 
         @contextmanager
         def watch(what: str) -> Iterator[Progress]:
-            started = time.monotonic()
+            start = time.monotonic()
             with Bar(terminal, what) as bar:
                 yield bar
-            terminal.tell(f"{what}: {time.monotonic() - started:.0f} s")
+            terminal.tell(f"{what}: {time.monotonic() - start:.0f} s")
 
-        report = evaluated(plan, found.unknown, Path(folder), watch, lambda: (time.time(), time.process_time()))
+        report = evaluated(plan, data.unknown, Path(folder), watch, lambda: (time.time(), time.process_time()))
     as_json = report_json(report)
     if args.out:
         Path(args.out).write_text(json.dumps(as_json, indent=1, ensure_ascii=False) + "\n", "utf-8")
     if args.plot:
-        panels = [(labelled.name, MEASURES[labelled.kind][0]) for labelled in plan.sets]
+        panels = [(dataset.name, MEASURES[dataset.kind][0]) for dataset in plan.sets]
         Path(args.plot).write_text(svg(report.figures, panels, "Recall on labelled sets"), "utf-8")
     if terminal.as_json:
         terminal.json(as_json)
     else:
         show_report(terminal, report)
-    written = " and ".join(target for target in (args.out, args.plot) if target)
-    count = figures.counted(sum(len(labelled.questions) for labelled in plan.sets), "question")
-    terminal.tell(f"{count} asked in {report.seconds:.0f} s{f'; written to {written}' if written else ''}.")
+    targets = " and ".join(target for target in (args.out, args.plot) if target)
+    count = figures.counted(sum(len(dataset.questions) for dataset in plan.sets), "question")
+    terminal.tell(f"{count} asked in {report.seconds:.0f} s{f'; written to {targets}' if targets else ''}.")
     return 0
 
 

@@ -22,14 +22,14 @@ def show_report(terminal: Terminal, report: Report) -> None:
         + ", ".join(f"{name} {version}" for name, version in versions().items())
         + f"; seed {report.plan.seed}, {RESAMPLES:,} resamples"
     )
-    for labelled in report.plan.sets:
-        asked = f", {len(labelled.questions):,} of them asked" if report.plan.most_questions else ""
-        terminal.say(f"{labelled.name}: {labelled.about}{asked}")
+    for dataset in report.plan.sets:
+        sample = f", {len(dataset.questions):,} of them asked" if report.plan.most_questions else ""
+        terminal.say(f"{dataset.name}: {dataset.about}{sample}")
     terminal.say()
     if report.figures:
         _glance(terminal, report)
-    for labelled in report.plan.sets if report.figures else ():
-        _set(terminal, report, labelled.name)
+    for dataset in report.plan.sets if report.figures else ():
+        _set(terminal, report, dataset.name)
     _reliability(terminal, report)
     if report.repeats:
         _repeats(terminal, report)
@@ -38,12 +38,12 @@ def show_report(terminal: Terminal, report: Report) -> None:
 
 
 def _glance(terminal: Terminal, report: Report) -> None:
-    wanted = [(labelled.name, measure) for labelled in report.plan.sets for measure in MEASURES[labelled.kind][:2]]
+    panels = [(dataset.name, measure) for dataset in report.plan.sets for measure in MEASURES[dataset.kind][:2]]
     values = {(f.set, f.measure, f.embedder, f.method): f.estimate.value for f in report.figures}
     rows = list(dict.fromkeys((f.embedder, f.method) for f in report.figures))
     columns = [Column(name="EMBEDDER"), Column(name="METHOD")]
-    columns += [Column(name=f"{name} {measure}", right=True) for name, measure in wanted]
-    cells = [[*row, *(_value(values.get((*column, *row))) for column in wanted)] for row in rows]
+    columns += [Column(name=f"{name} {measure}", right=True) for name, measure in panels]
+    cells = [[*row, *(_value(values.get((*column, *row))) for column in panels)] for row in rows]
     # Never cut: a table with missing columns would be another table.
     show(replace(terminal, width=None), columns, cells)
 

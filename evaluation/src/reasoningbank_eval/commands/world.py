@@ -38,33 +38,33 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     for target in (args.out, args.plot):
         if target is not None and not Path(target).absolute().parent.is_dir():
             raise InvalidInput(f"There is no folder for {target}: make it first.")
-    began, spent = time.monotonic(), time.process_time()
-    told = report(
+    began, cpu = time.monotonic(), time.process_time()
+    result = report(
         Rules(tasks=args.tasks),
         range(args.first_seed, args.first_seed + args.seeds),
         terminal.tell,
         varied_seeds=args.vary,
     )
-    told["seconds"] = {"clock": round(time.monotonic() - began), "processor": round(time.process_time() - spent)}
+    result["seconds"] = {"clock": round(time.monotonic() - began), "processor": round(time.process_time() - cpu)}
     if args.out:
-        Path(args.out).write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        Path(args.out).write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
     if args.plot:
-        Path(args.plot).write_text(svg(told, "An agent in a world that drifts"), "utf-8")
+        Path(args.plot).write_text(svg(result, "An agent in a world that drifts"), "utf-8")
     if terminal.as_json:
-        terminal.json(told)
+        terminal.json(result)
         return 0
-    _arms(told, terminal)
+    _arms(result, terminal)
     terminal.say(f"Worlds {args.first_seed} to {args.first_seed + args.seeds - 1}; 95 % intervals over the worlds.")
-    if told["varied"]:
+    if result["varied"]:
         terminal.say()
-        _varied(told["varied"], terminal)
-    for name, why in told["not_run"].items():
+        _varied(result["varied"], terminal)
+    for name, why in result["not_run"].items():
         terminal.say(f"not run: {name} ({why})")
-    terminal.tell(f"{told['seconds']['processor']} s of processor time, {told['seconds']['clock']} s by the clock.")
+    terminal.tell(f"{result['seconds']['processor']} s of processor time, {result['seconds']['clock']} s by the clock.")
     return 0
 
 
-def _arms(told: dict[str, Any], terminal: Terminal) -> None:
+def _arms(result: dict[str, Any], terminal: Terminal) -> None:
     columns = [
         Column(name="MEMORY", elastic=True),
         *(Column(name=name, right=True) for name in ("REGRET", "BEHIND OURS", "1st", "2nd", "3rd", "4th QUARTER")),
@@ -78,15 +78,15 @@ def _arms(told: dict[str, Any], terminal: Terminal) -> None:
             *(f"{quarter:.3f}" for quarter in arm["regret_a_task_by_quarter"]),
             "never" if arm["tasks_to_recover"] is None else f"{arm['tasks_to_recover']} tasks",
         ]
-        for name, arm in told["arms"].items()
+        for name, arm in result["arms"].items()
     ]
     show(terminal, columns, rows)
 
 
-def _varied(varied: dict[str, Any], terminal: Terminal) -> None:
-    names = list(next(iter(varied.values()))["arms"])
+def _varied(variants: dict[str, Any], terminal: Terminal) -> None:
+    names = list(next(iter(variants.values()))["arms"])
     columns = [Column(name="RULES", elastic=True), *(Column(name=name.upper(), right=True) for name in names)]
-    rows = [[what, *(_ranged(told["arms"][name]["regret"]) for name in names)] for what, told in varied.items()]
+    rows = [[what, *(_ranged(result["arms"][name]["regret"]) for name in names)] for what, result in variants.items()]
     show(terminal, columns, rows)
 
 

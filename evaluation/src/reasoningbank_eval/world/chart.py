@@ -16,9 +16,9 @@ _LABEL_APART = 15
 _LEGEND = "regret added up over the tasks, mean of {} worlds; band: 95 % interval"
 
 
-def svg(told: Mapping[str, Any], title: str) -> str:
-    arms: Mapping[str, Any] = told["arms"]
-    tasks: int = told["rules"]["tasks"]
+def svg(result: Mapping[str, Any], title: str) -> str:
+    arms: Mapping[str, Any] = result["arms"]
+    tasks: int = result["rules"]["tasks"]
     highest: float = max(point["high"] for arm in arms.values() for point in arm["curve"])
     step = next(s for s in (10, 20, 25, 50, 100, 200, 500, 10_000) if highest / s <= 7)
 
@@ -33,7 +33,7 @@ def svg(told: Mapping[str, Any], title: str) -> str:
         '<g font-family="system-ui, sans-serif" font-size="12" fill="#1c1f24">',
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>',
         f'<text x="16" y="26" font-size="16" font-weight="600">{escape(title)}</text>',
-        f'<text x="16" y="44" fill="{_QUIET}">{_LEGEND.format(len(told["seeds"]))}</text>',
+        f'<text x="16" y="44" fill="{_QUIET}">{_LEGEND.format(len(result["seeds"]))}</text>',
     ]
     for n in range(int(highest // step) + 1):
         parts.append(f'<line x1="{_LEFT}" x2="{x(tasks)}" y1="{y(n * step)}" y2="{y(n * step)}" stroke="{_GRID}"/>')
@@ -57,11 +57,11 @@ def svg(told: Mapping[str, Any], title: str) -> str:
     return "\n".join([*parts, "</g>", "</svg>", ""])
 
 
-def _labels(heights: Mapping[str, float], colours: Mapping[str, str], left: float) -> list[str]:
+def _labels(heights: Mapping[str, float], colours: Mapping[str, str], x: float) -> list[str]:
     """Beside the ends of the lines, far enough apart to be read."""
     parts, lowest = [], 0.0
     for name in sorted(heights, key=heights.__getitem__):
         lowest = max(heights[name] + 4, lowest + _LABEL_APART)
         weight = ' font-weight="600"' if name == OURS else ""
-        parts.append(f'<text x="{left}" y="{round(lowest, 1)}" fill="{colours[name]}"{weight}>{escape(name)}</text>')
+        parts.append(f'<text x="{x}" y="{round(lowest, 1)}" fill="{colours[name]}"{weight}>{escape(name)}</text>')
     return parts

@@ -23,7 +23,7 @@ FIRST_MOMENT = 1_790_000_000.0
 BETWEEN_TASKS_S = 3 * 3600.0
 SHOWN = 5
 BYSTANDER_WEIGHT = 0.25
-"""What a memory that was shown and not named as used gets where evidence is not weighed."""
+"""Weight of evidence for a memory that was shown and not named as used, where evidence is not weighed."""
 NAMESPACE = "world"
 
 
@@ -35,8 +35,9 @@ class Arm:
     credits: str = "weighed"
     """`weighed` as the bank does it; `plain`: the same evidence without regard to the task; `none`: no evidence."""
     past_tasks: bool = True
-    """Whether tasks like the one at hand speak for what they taught, and evidence counts by their likeness: the same
-    look-up for every arm, so that what differs is what becomes of outcomes."""
+    """True if tasks like the one at hand speak for what they taught, and evidence counts by their likeness: the same
+    look-up for every arm, so that what differs is what becomes of outcomes.
+    """
     appends: bool = False
     """Every success is kept as one more memory, whether or not it is known."""
 
@@ -82,7 +83,7 @@ class _Life:
         self._world = world
         self._arm = arm
         self._ways: dict[str, Way] = {}
-        """What each memory advises."""
+        """Advice of each memory, by its id."""
 
     def begin(self, rng: Random) -> None:
         """Earlier sessions, of which only the lessons are known and not how good they are."""
@@ -95,46 +96,47 @@ class _Life:
             self._keep(way, when=way.learned_in(task), source=session)
 
     def _keep(self, way: Way, **where: Any) -> None:
-        kept = self._bank.record(
+        memory = self._bank.record(
             title=way.title,
             description=where.pop("when"),
             content=way.advice,
             initial_confidence=INITIAL_CONFIDENCE[Outcome.SUCCESS],
             **where,
         )
-        self._ways[kept.id] = way
+        self._ways[memory.id] = way
 
     def spent_on(self, task: Task, luck: Callable[[str], Random]) -> float:
         bank, rules = self._bank, self._world.rules
         session = bank.start_session(task.text).id
         # Where the bank is not to give credit, it is not told what was shown.
-        charged = session if self._arm.credits == "weighed" else None
-        shown = [
-            hit.id for hit in bank.search(task.text, limit=SHOWN, experience=self._arm.past_tasks, session=charged)
+        search_session = session if self._arm.credits == "weighed" else None
+        hit_ids = [
+            hit.id
+            for hit in bank.search(task.text, limit=SHOWN, experience=self._arm.past_tasks, session=search_session)
         ]
         # Advice for something else is passed over.
-        fitting = [memory_id for memory_id in shown if self._ways[memory_id].fits(task)]
-        followed = _followed(fitting, rules, luck)
-        way = luck("idea").choice(self._world.ideas(task)) if followed is None else self._ways[followed]
-        succeeded = luck("outcome").random() < self._world.chance(task, way)
-        reported = succeeded != (luck("noise").random() < rules.noise)
-        used = [followed] if followed is not None and luck("tells").random() < rules.tells else []
-        self._report(session, shown, used, succeeded=reported)
-        if reported and (followed is None or self._arm.appends):
+        fitting = [memory_id for memory_id in hit_ids if self._ways[memory_id].fits(task)]
+        choice = _followed(fitting, rules, luck)
+        way = luck("idea").choice(self._world.ideas(task)) if choice is None else self._ways[choice]
+        is_success = luck("outcome").random() < self._world.chance(task, way)
+        verdict = is_success != (luck("noise").random() < rules.noise)
+        used = [choice] if choice is not None and luck("tells").random() < rules.tells else []
+        self._report(session, hit_ids, used, is_success=verdict)
+        if verdict and (choice is None or self._arm.appends):
             self._learn(session, task, way)
         return _regret(self._world, task, way)
 
-    def _report(self, session: str, shown: Sequence[str], used: Sequence[str], *, succeeded: bool) -> None:
-        outcome = "success" if succeeded else "failure"
-        weighed = self._arm.credits == "weighed"
-        self._bank.end_session(session, outcome, used=used if weighed else (), distil=False)
-        if weighed:
+    def _report(self, session: str, hit_ids: Sequence[str], used: Sequence[str], *, is_success: bool) -> None:
+        outcome = "success" if is_success else "failure"
+        is_weighed = self._arm.credits == "weighed"
+        self._bank.end_session(session, outcome, used=used if is_weighed else (), distil=False)
+        if is_weighed:
             return
-        for memory_id in shown if self._arm.credits == "plain" else ():
+        for memory_id in hit_ids if self._arm.credits == "plain" else ():
             weight = 1.0 if memory_id in used else BYSTANDER_WEIGHT
             evidence = Evidence(
                 kind=SignalKind.COMPLETION,
-                positive=succeeded,
+                positive=is_success,
                 weight=weight,
                 used=memory_id in used,
                 source="session",
@@ -143,9 +145,9 @@ class _Life:
             give(self._bank.context, memory_id, evidence)
 
     def _learn(self, session: str, task: Task, way: Way) -> None:
-        """What worked is a lesson of its session; a lesson that is known already is borne out by it."""
-        known = next((memory_id for memory_id, its in self._ways.items() if its == way), None)
-        if known is None or self._arm.appends:
+        """Keeps what worked as a lesson of its session; a lesson that is known already is borne out by it."""
+        lesson_id = next((memory_id for memory_id, its in self._ways.items() if its == way), None)
+        if lesson_id is None or self._arm.appends:
             self._keep(way, when=way.learned_in(task), source=session)
         elif self._arm.credits != "none":
             again = Evidence(
@@ -156,17 +158,17 @@ class _Life:
                 source="distilled",
                 trajectory_id=session,
             )
-            give(self._bank.context, known, again)
+            give(self._bank.context, lesson_id, again)
 
 
-def _followed(shown: Sequence[str], rules: Rules, luck: Callable[[str], Random]) -> str | None:
+def _followed(hit_ids: Sequence[str], rules: Rules, luck: Callable[[str], Random]) -> str | None:
     """The memory that the agent goes by; None when it goes its own way."""
     rng = luck("choice")
-    if not shown or rng.random() < rules.own_ideas:
+    if not hit_ids or rng.random() < rules.own_ideas:
         return None
-    if len(shown) == 1 or rng.random() < rules.obedience:
-        return shown[0]
-    return rng.choice(shown[1:])
+    if len(hit_ids) == 1 or rng.random() < rules.obedience:
+        return hit_ids[0]
+    return rng.choice(hit_ids[1:])
 
 
 def _regret(world: World, task: Task, way: Way) -> float:

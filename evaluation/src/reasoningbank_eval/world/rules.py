@@ -73,7 +73,7 @@ class Rules:
     known: float = 0.5
     """The share of the ways that somebody has written down before, good and bad alike; the others must be found."""
     worth: float = 2.0
-    """What a way that helps adds to the log-odds, and one that hurts takes, give or take a third."""
+    """Log-odds that a way that helps adds, and one that hurts takes, give or take a third."""
     fickle: float = 0.25
     """The share of the ways that help in one condition only and hurt in the others."""
     drifting: float = 0.5
@@ -136,8 +136,8 @@ class World:
         self._ease = rng.sample(spread, rules.kinds)
         kinds = [*range(rules.kinds), None]
         before = {kind: [self._worth(kind, n, rng) for n in range(self._count(kind))] for kind in kinds}
-        changed = rng.sample(range(rules.kinds), round(rules.drifting * rules.kinds))
-        self._worths = (before, {**before, **{kind: _turned(before[kind]) for kind in changed}})
+        drift = rng.sample(range(rules.kinds), round(rules.drifting * rules.kinds))
+        self._worths = (before, {**before, **{kind: _turned(before[kind]) for kind in drift}})
         self.tasks = [
             Task(number=n, kind=rng.randrange(rules.kinds), condition=rng.randrange(rules.conditions))
             for n in range(rules.tasks)
@@ -162,12 +162,12 @@ class World:
         return [Way(kind=kind, number=n) for kind in (task.kind, None) for n in range(self._count(kind))]
 
     def known(self, rng: Random) -> list[Way]:
-        """What somebody has written down before, whatever it is worth."""
+        """Ways that somebody has written down before, whatever they are worth."""
         ways = [Way(kind=kind, number=n) for kind in (*range(self.rules.kinds), None) for n in range(self._count(kind))]
         return rng.sample(ways, round(self.rules.known * len(ways)))
 
     def chance(self, task: Task, way: Way) -> float:
-        """Of success, when the task is done in this way."""
+        """Chance of success, when the task is done in this way."""
         worths = self._worths[task.number >= self.rules.tasks // 2]
         return _sigmoid(self._ease[task.kind] + worths[way.kind][way.number][task.condition])
 
@@ -178,10 +178,10 @@ class World:
 def _turned(worths: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
     """Each way gets the worth that stands opposite in the order of worth: the best that of the worst, and so on."""
     order = sorted(range(len(worths)), key=lambda n: sum(worths[n]))
-    turned = list(worths)
+    result = list(worths)
     for place, way in enumerate(order):
-        turned[way] = worths[order[-1 - place]]
-    return turned
+        result[way] = worths[order[-1 - place]]
+    return result
 
 
 def _sigmoid(logit: float) -> float:

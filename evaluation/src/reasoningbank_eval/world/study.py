@@ -23,7 +23,7 @@ OURS = "ours"
 STEP = 10
 """The curves have a point for so many tasks."""
 RECOVERED_WITHIN = 1.1
-"""Of the regret before the drift: then an arm is taken to have recovered."""
+"""Factor on the regret before the drift below which an arm is taken to have recovered."""
 LOOKED_AT_TASKS = 50
 VARIED: Mapping[str, Mapping[str, Any]] = {
     "a tenth of the outcomes reported wrongly": {"noise": 0.1},
@@ -52,14 +52,14 @@ def study(rules: Rules, seeds: Sequence[int], tell: Tell, arms: Sequence[Arm] = 
 
 
 def report(rules: Rules, seeds: Sequence[int], tell: Tell, *, varied_seeds: int = 0) -> dict[str, Any]:
-    told = {"machine": machine(), **study(rules, seeds, tell)}
+    result = {"machine": machine(), **study(rules, seeds, tell)}
     arms = [arm for arm in ARMS if arm.name in VARIED_ARMS]
-    told["varied"] = {}
-    told["not_run"] = {} if varied_seeds else {"varied": "not asked for"}
-    for what, changed in VARIED.items() if varied_seeds else ():
+    result["varied"] = {}
+    result["not_run"] = {} if varied_seeds else {"varied": "not asked for"}
+    for what, changes in VARIED.items() if varied_seeds else ():
         tell(what)
-        told["varied"][what] = study(replace(rules, **changed), seeds[:varied_seeds], lambda _: None, arms)
-    return told
+        result["varied"][what] = study(replace(rules, **changes), seeds[:varied_seeds], lambda _: None, arms)
+    return result
 
 
 def _lives(rules: Rules, arm: Arm, seeds: Sequence[int]) -> list[list[float]]:

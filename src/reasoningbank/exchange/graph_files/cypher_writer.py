@@ -67,7 +67,7 @@ def literal(value: object) -> str:
         return repr(value)
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(literal, value))}]"
-    return f"'{_UNPLAIN.sub(lambda found: _escape(found[0]), str(value))}'"
+    return f"'{_UNPLAIN.sub(lambda match: _escape(match[0]), str(value))}'"
 
 
 def _escape(letter: str) -> str:

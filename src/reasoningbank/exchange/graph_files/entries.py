@@ -27,7 +27,7 @@ from reasoningbank.exchange.graph_files.fields import (
 _DRAWING = frozenset(
     {"id", "group", "size", "index", "x", "y", "vx", "vy", "fx", "fy", "key", "embedding_id", "origin"}
 )
-"""What a drawing adds to a node, and what is made or decided anew here: left out without a word."""
+"""Properties that a drawing adds to a node, or that are made or decided anew here: left out without a word."""
 _MOST_ENTRIES = 2_000_000
 _KINDS = frozenset(kind.value for kind in EdgeKind)
 
@@ -37,7 +37,7 @@ class FileNode:
     where: str
     """Its place in the file: "line 12", "nodes[3]"."""
     ref: str
-    """What edges of the file call it."""
+    """Its name within the file, by which edges refer to it."""
     labels: tuple[str, ...]
     properties: Mapping[str, Any]
 
@@ -66,7 +66,7 @@ class IncomingGraph:
 
 def incoming_graph(entries: Iterable[FileNode | FileEdge], fields_of: Mapping[str, Iterable[str]]) -> IncomingGraph:
     """`fields_of` names the fields of every label."""
-    found = IncomingGraph()
+    graph = IncomingGraph()
     names: dict[str, str] = {}
     places: dict[str, str] = {}
     edges: list[FileEdge] = []
@@ -74,30 +74,26 @@ def incoming_graph(entries: Iterable[FileNode | FileEdge], fields_of: Mapping[st
         if isinstance(entry, FileEdge):
             edges.append(entry)
         else:
-            node = _node(entry, fields_of, found.left_out)
-            _note_name(entry, node["id"], names, places)
+            node = _node(entry, fields_of, graph.left_out)
+            name = node["id"]
+            if name in places:
+                raise ImportRejected(
+                    f"{entry.where}: the id {name!r} stands at {places[name]} already; ids are unique."
+                )
+            if entry.ref in names:
+                raise ImportRejected(f"{entry.where}: the id {entry.ref!r} is used twice; ids are unique.")
+            places[name], names[entry.ref] = entry.where, name
             if node["label"] == LESSON_LABEL:
-                found.lessons.append((entry.where, _as_lesson(node)))
+                # As `graph.lesson_drafts` reads it. Like any memory it is as old as it is here.
+                omissions = ("id", "label", "ingestion_time", "update_time")
+                fields = {name: value for name, value in node.items() if name not in omissions}
+                graph.lessons.append((entry.where, {"rb_id": node["id"], **fields}))
             else:
-                found.nodes.append((entry.where, node))
+                graph.nodes.append((entry.where, node))
         if len(places) + len(edges) > _MOST_ENTRIES:
             raise ImportRejected(f"More than {_MOST_ENTRIES:,} nodes and edges: import them in parts.")
-    found.edges = [(edge.where, _edge(edge, names, found.left_out)) for edge in edges]
-    return found
-
-
-def _as_lesson(node: dict[str, Any]) -> dict[str, Any]:
-    """As `graph.lesson_drafts` reads it. Like any memory it is as old as it is here."""
-    dropped = ("id", "label", "ingestion_time", "update_time")
-    return {"rb_id": node["id"], **{name: value for name, value in node.items() if name not in dropped}}
-
-
-def _note_name(entry: FileNode, name: str, names: dict[str, str], places: dict[str, str]) -> None:
-    if name in places:
-        raise ImportRejected(f"{entry.where}: the id {name!r} stands at {places[name]} already; ids are unique.")
-    if entry.ref in names:
-        raise ImportRejected(f"{entry.where}: the id {entry.ref!r} is used twice; ids are unique.")
-    places[name], names[entry.ref] = entry.where, name
+    graph.edges = [(edge.where, _edge(edge, names, graph.left_out)) for edge in edges]
+    return graph
 
 
 def _node(entry: FileNode, fields_of: Mapping[str, Iterable[str]], left_out: Counter[str]) -> dict[str, Any]:
@@ -108,13 +104,13 @@ def _node(entry: FileNode, fields_of: Mapping[str, Iterable[str]], left_out: Cou
     return {"id": name, **values, "label": label}
 
 
-def _only_label(entry: FileNode, known: Mapping[str, Iterable[str]]) -> str:
+def _only_label(entry: FileNode, fields_of: Mapping[str, Iterable[str]]) -> str:
     labels = entry.labels or ((str(entry.properties["label"]),) if entry.properties.get("label") else ())
-    choices = ", ".join(known)
+    choices = ", ".join(fields_of)
     if len(labels) != 1:
-        told = f"has the labels {', '.join(labels)}" if labels else "has no label"
-        raise ImportRejected(f"{entry.where}: node {entry.ref!r} {told}; it needs exactly one of {choices}.")
-    if labels[0] not in known:
+        fault = f"has the labels {', '.join(labels)}" if labels else "has no label"
+        raise ImportRejected(f"{entry.where}: node {entry.ref!r} {fault}; it needs exactly one of {choices}.")
+    if labels[0] not in fields_of:
         raise ImportRejected(f"{entry.where}: node {entry.ref!r} has the label {labels[0]!r}: use one of {choices}.")
     return labels[0]
 
@@ -136,15 +132,17 @@ def _edge(entry: FileEdge, names: Mapping[str, str], left_out: Counter[str]) -> 
     return {**({"id": name} if name else {}), **ends, "kind": kind, **values}
 
 
-def _values(where: str, given: Mapping[str, Any], known: frozenset[str], left_out: Counter[str]) -> dict[str, Any]:
+def _values(
+    where: str, properties: Mapping[str, Any], fields: frozenset[str], left_out: Counter[str]
+) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for name, value in given.items():
-        field_name = name.removesuffix(AS_JSON) if name.endswith(AS_JSON) and name not in known else name
-        if field_name not in known:
-            left_out.update([name] if name not in _DRAWING and name in given else ())
+    for name, value in properties.items():
+        field_name = name.removesuffix(AS_JSON) if name.endswith(AS_JSON) and name not in fields else name
+        if field_name not in fields:
+            left_out.update([name] if name not in _DRAWING and name in properties else ())
         elif field_name != name:
             values[field_name] = _from_json(where, name, value)
-        elif f"{name}{AS_JSON}" not in given and value is not None:
+        elif f"{name}{AS_JSON}" not in properties and value is not None:
             values[name] = _coerce(where, name, value)
     return values
 

@@ -64,8 +64,8 @@ def writing(form: str) -> Writing:
 
 def _export(context: BankContext, write: Writing, namespace: str) -> Generator[str, None, None]:
     with context.read_for_output() as reader:
-        stored = StoredGraph(reader, namespace)
-        yield from write(stored.nodes(), stored.edges(), lambda: count_links(stored.edges()))
+        graph = StoredGraph(reader, namespace)
+        yield from write(graph.nodes(), graph.edges(), lambda: count_links(graph.edges()))
 
 
 class StoredGraph:
@@ -76,12 +76,15 @@ class StoredGraph:
         self._where = {} if namespace == EVERY_NAMESPACE else {"namespace": namespace}
         self._revoked = revoked_origins(reader)
         self._names: dict[str, str] = {}
-        self._lessons = self._joined_lessons()
-        taken: set[str] = set()
+        # Ids of the memories at the ends of edges.
+        prefix = f"{kind_of(Memory).prefix}_"
+        ends = (end for edge in self._said({}) for end in (edge.source_id, edge.target_id))
+        self._lessons = list(dict.fromkeys(end for end in ends if end.startswith(prefix)))
+        names: set[str] = set()
         for vertex in self._vertices():
             # A name that is taken already, in another namespace or by a node, names nothing any more.
-            self._names[vertex.id] = vertex.id if vertex.name in taken else vertex.name
-            taken.add(vertex.name)
+            self._names[vertex.id] = vertex.id if vertex.name in names else vertex.name
+            names.add(vertex.name)
         self._taught = teaching(self._said({"kind": EdgeKind.TEACHES.value}), self._names)
 
     def nodes(self) -> Iterator[Entry]:
@@ -98,15 +101,9 @@ class StoredGraph:
         for nodes in batched(self._rows(Node, self._where)):
             yield from make_vertices(self._reader, nodes)
         for ids in batched(self._lessons):
-            found = self._reader.get(Memory, ids).values()
-            lessons = [memory for memory in found if self._where.items() <= {"namespace": memory.namespace}.items()]
+            memories = self._reader.get(Memory, ids).values()
+            lessons = [memory for memory in memories if self._where.items() <= {"namespace": memory.namespace}.items()]
             yield from make_vertices(self._reader, lessons)
-
-    def _joined_lessons(self) -> list[str]:
-        """Ids of the memories at the ends of edges."""
-        prefix = f"{kind_of(Memory).prefix}_"
-        ends = (end for edge in self._said({}) for end in (edge.source_id, edge.target_id))
-        return list(dict.fromkeys(end for end in ends if end.startswith(prefix)))
 
     def _said(self, where: dict[str, Any]) -> Iterator[Edge]:
         """Edges whose origin was not revoked."""

@@ -48,17 +48,17 @@ _PLACE = re.compile(r"(nodes|edges|lessons)\[(\d+)\]\.?")
 def read_graph_file(context: BankContext, path: Path, layout: str) -> IncomingGraph:
     context.check_not_own(path)
     fields_of = {label.value: (*_COMMON, *FIELDS[label]) for label in NodeLabel}
-    found = incoming_graph(GRAPH_LAYOUTS[layout](path), {**fields_of, LESSON_LABEL: _OF_A_LESSON})
-    if not found.nodes and not found.lessons and not found.edges:
+    graph = incoming_graph(GRAPH_LAYOUTS[layout](path), {**fields_of, LESSON_LABEL: _OF_A_LESSON})
+    if not graph.nodes and not graph.lessons and not graph.edges:
         raise ImportRejected(f"{path} has no nodes and no edges: there is nothing to import.")
-    for _, edge in found.edges:
+    for _, edge in graph.edges:
         edge.setdefault("weight", DEFAULT_WEIGHT)
         edge["text"] = edge.get("text") or reason_in_words(edge["kind"], edge.get("evidence", ""))
-    return found
+    return graph
 
 
 def find_graph_layout(path: Path, layout: str | None = None) -> str:
-    """By how the file begins: GraphML is XML, everything else JSON."""
+    """Layout of a graph file, by how it begins: GraphML is XML, everything else JSON."""
     if layout is not None:
         if layout not in GRAPH_LAYOUTS:
             raise InvalidInput(f"Unknown layout {layout!r}: use one of {', '.join(GRAPH_LAYOUTS)}.")
@@ -88,26 +88,26 @@ class IncomingEdges:
     """Between believed vertices, and new."""
 
 
-def sort_edges(context: BankContext, reader: Reader, found: IncomingGraph, namespace: str) -> IncomingEdges:
+def sort_edges(context: BankContext, reader: Reader, graph: IncomingGraph, namespace: str) -> IncomingEdges:
     """A file may join what it brings to anything, but not two vertices that are believed more than a file."""
-    ends = sorted({edge[end] for _, edge in found.edges for end in ("source", "target")})
+    ends = sorted({edge[end] for _, edge in graph.edges for end in ("source", "target")})
     records = find_records(context, reader, ends, namespace)
-    trusted = {vertex.id for vertex in make_vertices(reader, list(records.values())) if vertex.trusted}
-    ids = {name: record.id for name, record in records.items() if record.id in trusted}
-    allowed = [one for one in found.edges if not {one[1]["source"], one[1]["target"]} <= ids.keys()]
-    joined = [edge for _, edge in found.edges if edge["source"] in ids and edge["target"] in ids]
-    [outward] = reader.select_either(Edge, ("source_id",), sorted(set(ids.values())), {}) if joined else [[]]
-    kept = {(edge.source_id, edge.target_id, edge.kind.value) for edge in outward}
-    there = sum((ids[edge["source"]], ids[edge["target"]], edge["kind"]) in kept for edge in joined)
-    return IncomingEdges(allowed=allowed, there=there, refused=len(joined) - there)
+    trusted_ids = {vertex.id for vertex in make_vertices(reader, list(records.values())) if vertex.trusted}
+    ids = {name: record.id for name, record in records.items() if record.id in trusted_ids}
+    admissible = [entry for entry in graph.edges if not {entry[1]["source"], entry[1]["target"]} <= ids.keys()]
+    inner_edges = [edge for _, edge in graph.edges if edge["source"] in ids and edge["target"] in ids]
+    [outward] = reader.select_either(Edge, ("source_id",), sorted(set(ids.values())), {}) if inner_edges else [[]]
+    keys = {(edge.source_id, edge.target_id, edge.kind.value) for edge in outward}
+    there = sum((ids[edge["source"]], ids[edge["target"]], edge["kind"]) in keys for edge in inner_edges)
+    return IncomingEdges(allowed=admissible, there=there, refused=len(inner_edges) - there)
 
 
-def in_places_of_the_file(error: InvalidInput, found: IncomingGraph, edges: list[tuple[str, Any]]) -> ImportRejected:
+def in_places_of_the_file(error: InvalidInput, graph: IncomingGraph, edges: list[tuple[str, Any]]) -> ImportRejected:
     """The same complaint with the place in the file instead of the number in our lists."""
-    said = str(error)
-    match = _PLACE.match(said)
+    message = str(error)
+    match = _PLACE.match(message)
     if match is None:
-        return ImportRejected(said)
-    listed = {"nodes": found.nodes, "lessons": found.lessons, "edges": edges}[match[1]]
-    where = listed[int(match[2])][0] if int(match[2]) < len(listed) else match[0]
-    return ImportRejected(f"{where}: {said[match.end() :].lstrip(': ')}")
+        return ImportRejected(message)
+    entries = {"nodes": graph.nodes, "lessons": graph.lessons, "edges": edges}[match[1]]
+    where = entries[int(match[2])][0] if int(match[2]) < len(entries) else match[0]
+    return ImportRejected(f"{where}: {message[match.end() :].lstrip(': ')}")

@@ -58,19 +58,19 @@ def _of_document(document: Mapping[str, Any]) -> Iterator[FileNode | FileEdge]:
         node = _node(f"nodes[{number}]", item)
         refs.append(node.ref)
         yield node
-    known = frozenset(refs)
+    ref_set = frozenset(refs)
     for number, item in enumerate(_list(document, "lessons")):
         yield _lesson(f"lessons[{number}]", item)
-    named = next((name for name in _EDGE_LISTS if name in document), "")
-    for number, item in enumerate(_list(document, named)):
-        yield _edge(f"{named}[{number}]", item, refs, known)
+    list_name = next((name for name in _EDGE_LISTS if name in document), "")
+    for number, item in enumerate(_list(document, list_name)):
+        yield _edge(f"{list_name}[{number}]", item, refs, ref_set)
 
 
 def _list(document: Mapping[str, Any], name: str) -> list[Any]:
-    given = document.get(name, [])
-    if not isinstance(given, list):
+    entries = document.get(name, [])
+    if not isinstance(entries, list):
         raise ImportRejected(f"{name} must be a list.")
-    return given
+    return entries
 
 
 def _of_item(where: str, item: Any) -> FileNode | FileEdge:
@@ -102,9 +102,9 @@ def _lesson(where: str, item: Any) -> FileNode:
     return FileNode(where=where, ref=ref, labels=(LESSON_LABEL,), properties=values)
 
 
-def _edge(where: str, item: Any, refs: Any, known: frozenset[str]) -> FileEdge:
+def _edge(where: str, item: Any, refs: Any, ref_set: frozenset[str]) -> FileEdge:
     values = _object(where, item)
-    ends = [_end(where, values, names, refs, known) for names in (_SOURCES, _TARGETS)]
+    ends = [_end(where, values, names, refs, ref_set) for names in (_SOURCES, _TARGETS)]
     kind = values.get("type", "")
     if not isinstance(kind, str):
         raise ImportRejected(f"{where}: type must be a word, not {type(kind).__name__}.")
@@ -119,32 +119,32 @@ def _edge(where: str, item: Any, refs: Any, known: frozenset[str]) -> FileEdge:
     )
 
 
-def _end(where: str, values: Mapping[str, Any], names: tuple[str, ...], refs: Any, known: frozenset[str]) -> str:
-    given = next((values[name] for name in names if name in values), None)
-    if isinstance(given, dict):
-        given = _ref(given)
-    if isinstance(given, int) and not isinstance(given, bool):
+def _end(where: str, values: Mapping[str, Any], names: tuple[str, ...], refs: Any, ref_set: frozenset[str]) -> str:
+    end = next((values[name] for name in names if name in values), None)
+    if isinstance(end, dict):
+        end = _ref(end)
+    if isinstance(end, int) and not isinstance(end, bool):
         # D3 once numbered the nodes instead of naming them.
-        given = refs[given] if str(given) not in known and 0 <= given < len(refs) else str(given)
-    if not isinstance(given, str) or not given:
+        end = refs[end] if str(end) not in ref_set and 0 <= end < len(refs) else str(end)
+    if not isinstance(end, str) or not end:
         raise ImportRejected(f"{where}: {names[0]} must name a node.")
-    return given
+    return end
 
 
 def _ref(values: Mapping[str, Any]) -> str:
     for name in ("id", "identity", "elementId"):
-        given = values.get(name)
-        if isinstance(given, (str, int)) and not isinstance(given, bool) and str(given).strip():
-            return str(given)
+        value = values.get(name)
+        if isinstance(value, (str, int)) and not isinstance(value, bool) and str(value).strip():
+            return str(value)
     return ""
 
 
 def _properties(where: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those under `properties`, or all that is not the form's own."""
-    given = values.get("properties")
-    if given is None:
+    """Properties of an entry: those under `properties`, or all that is not the form's own."""
+    properties = values.get("properties")
+    if properties is None:
         return {name: value for name, value in values.items() if name not in _OWN}
-    return dict(_object(f"{where}.properties", given))
+    return dict(_object(f"{where}.properties", properties))
 
 
 def _object(where: str, item: Any) -> Mapping[str, Any]:

@@ -105,14 +105,14 @@ class GraphmlReader:
             self._chars.clear()
             self._size = 0
 
-    def _declare(self, given: dict[str, str]) -> None:
-        key_id = self._key = given.get("id", "")
+    def _declare(self, attributes: dict[str, str]) -> None:
+        key_id = self._key = attributes.get("id", "")
         if not key_id:
             self._refuse("a key without an id.")
         self._keys[key_id] = GraphmlKey(
-            element=given.get("for", "all"),
-            name=given.get("attr.name", key_id),
-            type=given.get("attr.type", "string"),
+            element=attributes.get("for", "all"),
+            name=attributes.get("attr.name", key_id),
+            type=attributes.get("attr.type", "string"),
         )
 
     def _text(self, text: str) -> None:
@@ -166,8 +166,8 @@ class GraphmlReader:
             if not ref:
                 self._refuse("a node without an id.")
             # Neo4j writes ":Event" or ":Person:Admin".
-            said = str(values.pop("labels", "") or element.attributes.get("labels", ""))
-            labels = tuple(label for label in said.split(":") if label)
+            text = str(values.pop("labels", "") or element.attributes.get("labels", ""))
+            labels = tuple(label for label in text.split(":") if label)
             self._done.append(FileNode(where=where, ref=ref, labels=labels, properties=values))
             return
         for end in ("source", "target"):

@@ -62,7 +62,7 @@ def _data(element: str, entry: Entry, names: tuple[str, ...]) -> str:
 
 
 def _forms(name: str, value: Any) -> tuple[str | None, str]:
-    """What a reader of XML sees, and the JSON of what it would lose."""
+    """Text for a reader of XML, and the JSON of what that text would lose."""
     if isinstance(value, str):
         return value, json.dumps(value) if _UNUSABLE.search(value) else ""
     if name in LIST_FIELDS:

@@ -35,8 +35,8 @@ def count_links(edges: Iterable[Entry]) -> Counter[str]:
 
 
 def _node(node: Entry, sizes: Counter[str]) -> dict[str, Any]:
-    shown = {"id": node["id"], **dict(fields_there(node, NODE_FIELDS))}
-    return {**shown, "group": node["label"], "size": sizes[node["id"]]}
+    values = {"id": node["id"], **dict(fields_there(node, NODE_FIELDS))}
+    return {**values, "group": node["label"], "size": sizes[node["id"]]}
 
 
 def _link(edge: Entry) -> dict[str, Any]:
