@@ -28,7 +28,7 @@ from reasoningbank.learn.prompting import prompt
 
 MARK_BYTES = 512
 MOST_BYTES = 256_000_000
-"""Of a transcript; what is longer is read from that far before its end."""
+"""Size of a transcript; what is longer is read from that far before its end."""
 _OTHER_MARK = "kept-back"
 _MARK = pattern(r"(</?)private\b", re.IGNORECASE)
 _SPAN = pattern(rf"<{_OTHER_MARK}\b[^>]*>(.*?)(?:</{_OTHER_MARK}\s*>|\Z)", re.DOTALL)
@@ -49,7 +49,7 @@ class TranscriptCursor:
 class Task:
     episode: Episode
     next_words: str | None
-    """What the user said after it; None while it may go on."""
+    """The user's words after it; None while it may go on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +160,10 @@ def _in_nobodys_words(episode: Episode) -> Episode:
     """The run of a subagent: what it was asked is the agent's wording, from which nothing follows about the user."""
     roles = {"user": "caller"}
     return replace(
-        episode, messages=tuple({**said, "role": roles.get(said["role"], said["role"])} for said in episode.messages)
+        episode,
+        messages=tuple(
+            {**message, "role": roles.get(message["role"], message["role"])} for message in episode.messages
+        ),
     )
 
 
@@ -168,8 +171,8 @@ def _hidden(path: Path, reader: TranscriptReader, whole: Sequence[Mapping[str, A
     """Every value that the user marked as private so far: the agent may have used it anywhere since."""
     spans: list[str] = []
     for raw in _raw_lines(path) if whole is None else (json.dumps(record).encode() for record in whole):
-        lowered = raw.lower()
-        if b"<private" in lowered or b"u003cprivate" in lowered:
+        lower = raw.lower()
+        if b"<private" in lower or b"u003cprivate" in lower:
             spans += _SPAN.findall("\n".join(_typed_texts(raw, reader)))
     return private_values(spans)
 
@@ -181,11 +184,11 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
 
 
 def _typed_texts(raw: bytes, reader: TranscriptReader) -> Iterator[str]:
-    """What the user typed in a line, private words too: under another mark, so that the reader leaves them in."""
+    """The user's words in a line, private ones too: under another mark, so that the reader leaves them in."""
     record = _record(raw)
-    marked = None if record is None else parse_json(_MARK.sub(rf"\1{_OTHER_MARK}", json.dumps(record)))
-    if marked is not None and reader.is_record(marked):
-        yield from (reader.prompt_of(turn) or "" for task in reader.tasks_in([marked]) for turn in task)
+    copy = None if record is None else parse_json(_MARK.sub(rf"\1{_OTHER_MARK}", json.dumps(record)))
+    if copy is not None and reader.is_record(copy):
+        yield from (reader.prompt_of(turn) or "" for task in reader.tasks_in([copy]) for turn in task)
 
 
 def _without(task: Task, hide: Callable[[str], str]) -> Task:
