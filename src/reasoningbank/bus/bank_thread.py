@@ -24,9 +24,9 @@ from reasoningbank.core.errors import BankError
 LOOK_S = 0.25
 """How often the bank is looked at where its store tells nobody of commits."""
 SETTLE_S = 0.2
-"""What comes is applied when nothing more came for so long."""
+"""How long nothing more must have come before what came is applied."""
 LONGEST_POURING_S = 5.0
-"""What keeps coming is applied meanwhile after so long."""
+"""How long what keeps coming may wait until it is applied."""
 STAY_S = 1.0
 """How often it is made sure that no other machine runs the node of this bank."""
 FIRST_PAUSE_S = 0.5
@@ -43,8 +43,8 @@ class BankThread:
         self.rights = bus.rights(self._log)
         """As this thread and those that search know them: another value when they have changed."""
         self.unsent = RefusalTally()
-        """What of ours was not signed."""
-        self._publisher = Publisher(bus.bank, self._log, bus.key, self.rights, refused=self.unsent)
+        """Tally of what of ours was not signed."""
+        self._publisher = Publisher(bus.bank, self._log, bus.key, self.rights, tally=self.unsent)
         self._applier = Applier(bus.bank, self._log, bus.key.public)
         self._woken = threading.Event()
         self._stopping = threading.Event()
@@ -119,7 +119,7 @@ class BankThread:
         if self._are_rights_old:
             self._are_rights_old = False
             self.rights = bus.rights(self._log)
-            self._publisher = Publisher(bus.bank, self._log, bus.key, self.rights, refused=self.unsent)
+            self._publisher = Publisher(bus.bank, self._log, bus.key, self.rights, tally=self.unsent)
         self._publisher.publish(self._publish)
         if not self._is_pouring():
             self.unapplied.include(self._applier.apply_new().refused)
