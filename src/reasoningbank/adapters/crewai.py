@@ -59,11 +59,14 @@ class CrewMemory(Memory):
             return None
         if not content.strip():
             raise InvalidInput("There is nothing to remember in an empty text.")
+        parts = [part for part in (scope or "").split("/") if part]
+        # Of the scope and of all above it.
+        scope_tags = [tag for depth in range(len(parts)) for tag in _scope_tag("/".join(parts[: depth + 1]))]
         memory = self.bank.record(
             title=title_of(content),
             content=content,
             namespace=self.namespace,
-            tags=[TAG, *_scope_tags(scope), *(options.get("categories") or ())],
+            tags=[TAG, *scope_tags, *(options.get("categories") or ())],
             metadata=dict(options.get("metadata") or {}),
             origin="agent",
         )
@@ -135,12 +138,6 @@ def _scope_tag(scope: str | None) -> list[str]:
     """Tag of everything in a scope and below it; none for the root."""
     path = (scope or "").strip("/")
     return [f"crewai:{path}"] if path else []
-
-
-def _scope_tags(scope: str | None) -> list[str]:
-    """Tags of the scope and of all above it."""
-    parts = [part for part in (scope or "").split("/") if part]
-    return [tag for depth in range(1, len(parts) + 1) for tag in _scope_tag("/".join(parts[:depth]))]
 
 
 def _record(item: Remembered) -> MemoryRecord:

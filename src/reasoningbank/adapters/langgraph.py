@@ -100,7 +100,8 @@ class BankStore(BaseStore):
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         items: list[SearchItem] = []
-        for item in self._search_items(op) if op.query else self._list_items(op):
+        listing = (_found(item, None) for item in self._under(op.namespace_prefix))
+        for item in self._search_items(op) if op.query else listing:
             if passes(item.value, op.filter):
                 items.append(item)
                 if len(items) == op.offset + op.limit:
@@ -147,10 +148,6 @@ class BankStore(BaseStore):
             if len(hits) < min(most, max(1, count)) or not fresh:
                 return
             count *= 4
-
-    def _list_items(self, op: SearchOp) -> Iterator[SearchItem]:
-        for item in self._under(op.namespace_prefix):
-            yield _found(item, None)
 
     def _under(self, prefix: tuple[str, ...]) -> Iterator[Remembered]:
         return list_all(self._bank, namespace="*", tags=[self._tag(prefix)])

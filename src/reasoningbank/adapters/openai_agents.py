@@ -133,18 +133,11 @@ def _task(task_input: Any) -> str:
     """The text of the last thing that the user said."""
     if isinstance(task_input, str):
         return task_input
-    messages = (
-        [item for item in task_input if isinstance(item, dict) and item.get("role") == "user"]
-        if _is_list(task_input)
-        else []
-    )
+    items = task_input if isinstance(task_input, Sequence) and not isinstance(task_input, bytes) else ()
+    messages = [item for item in items if isinstance(item, dict) and item.get("role") == "user"]
     if not messages:
         return ""
     content = messages[-1].get("content", "")
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))

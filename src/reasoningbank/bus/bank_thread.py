@@ -96,7 +96,10 @@ class BankThread:
         with self._bus.bank.context.store.listen(self._woken.set):
             while not self._stopping.is_set():
                 try:
-                    self._stay()
+                    # Nothing is signed or applied here once another machine runs the node.
+                    if self._pause_s or time.monotonic() - self._stayed_at >= STAY_S:
+                        stay_only_node(self._bus.bank)
+                        self._stayed_at = time.monotonic()
                     self._work()
                     self._pause_s, self.trouble = 0.0, ""
                 except NodeElsewhere:
@@ -106,12 +109,6 @@ class BankThread:
                 self._stopping.wait(self._pause_s)
                 self._woken.wait(SETTLE_S if self._is_pouring() else LOOK_S)
                 self._woken.clear()
-
-    def _stay(self) -> None:
-        """Nothing is signed or applied here once another machine runs the node."""
-        if self._pause_s or time.monotonic() - self._stayed_at >= STAY_S:
-            stay_only_node(self._bus.bank)
-            self._stayed_at = time.monotonic()
 
     def _work(self) -> None:
         """Whatever there is to do in each direction."""

@@ -21,7 +21,7 @@ from reasoningbank.bus.views import BusStatus, GrantTerms, GrantView, RemoteHit,
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.origins import PeerTrust
-from reasoningbank.core.types import Ruling, RulingKind
+from reasoningbank.core.types import RulingKind
 from reasoningbank.guard.trust import in_force
 
 DEFAULT_HITS = 5
@@ -74,22 +74,19 @@ class Bus(BusHome):
         grants = desk.revoke_holder(peer.key)
         keep_roots(self.log, [root for root in roots_of(self.log) if root != peer.key])
         self.book.keep(peer.key, address="")
-        ruling = self._revoked_by(peer.origin) or self.bank.trust.revoke(peer.origin)
+        rulings = in_force(self.bank.trust.rulings(limit=MOST_RULINGS))
+        revocations = (
+            ruling for ruling in rulings if ruling.kind is RulingKind.REVOKE and ruling.target == peer.origin
+        )
+        decision = next(revocations, None) or self.bank.trust.revoke(peer.origin)
         counts = self.bank.trust.brought_by(peer.origin)
         return Withdrawn(
             target=peer.title,
             grants=tuple(grant.id for grant in grants),
-            ruling=ruling.id,
-            memories=len(ruling.memories),
+            ruling=decision.id,
+            memories=len(decision.memories),
             nodes=counts.nodes,
             edges=counts.edges,
-        )
-
-    def _revoked_by(self, origin: str) -> Ruling | None:
-        """The decision by which an origin is out already."""
-        rulings = in_force(self.bank.trust.rulings(limit=MOST_RULINGS))
-        return next(
-            (ruling for ruling in rulings if ruling.kind is RulingKind.REVOKE and ruling.target == origin), None
         )
 
     def trust(self, key: str, *, remove: bool = False) -> list[KnownPeer]:

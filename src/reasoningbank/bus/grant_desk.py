@@ -164,14 +164,15 @@ class GrantDesk:
     def revoke_holder(self, holder: bytes) -> list[GrantView]:
         """End every grant that we have given to somebody, and let go of those that it has given us."""
         rights = self.rights()
-        intents = [intent for intent in rights.held_by(holder) if self._is_in_force(intent, rights)]
+        now = self._now_ms()
+        in_force = ("valid", "not_yet_valid")
+        intents = [
+            intent for intent in rights.held_by(holder) if _state(intent, rights, now, is_ours=False) in in_force
+        ]
         self._withdraw(holder=holder)
         keep_pasted(self._log, [grant for grant in pasted_grants(self._log) if grant.issuer != holder])
         after = self.rights()
         return [self._view(intent, after) for intent in intents]
-
-    def _is_in_force(self, intent: Intent, rights: Rights) -> bool:
-        return _state(intent, rights, self._now_ms(), is_ours=False) in ("valid", "not_yet_valid")
 
     def _withdraw(self, *, intent: bytes = b"", holder: bytes = b"") -> None:
         revocation = sign_revocation(self._key, at=self._now_ms(), intent=intent, holder=holder)

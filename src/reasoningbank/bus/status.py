@@ -97,6 +97,9 @@ def find_status(bus: BusHome) -> BusStatus:
         return _without_key(str(missing_key(bus.bank, bus.folder)) if is_elsewhere else "")
     report, up, own = last_said(bus.folder), is_up(bus.folder), bus.key.public
     own_count, peer_count = bus.log.counts(own)
+    rows = report.get("refused", ())
+    # What an earlier version left here is a mapping of counts.
+    reasons = sorted(rows, key=lambda row: -row["count"]) if isinstance(rows, list) else []
     return BusStatus(
         key=bus.identity.key,
         fingerprint=bus.fingerprint,
@@ -109,7 +112,7 @@ def find_status(bus: BusHome) -> BusStatus:
         shared=own_count,
         taken=peer_count,
         waiting=bus.log.count_after(Applier(bus.bank, bus.log, own).applied_up_to()),
-        refusals=_refusal_views(bus, report),
+        refusals=tuple(refusal_view(bus, row) for row in reasons),
         trouble=report.get("trouble", "") if up else "",
         peers=tuple(_peer_views(bus, report, is_up=up)),
         roots=tuple(root.title for root in bus.roots()),
@@ -134,14 +137,6 @@ def _without_key(trouble: str) -> BusStatus:
         peers=(),
         roots=(),
     )
-
-
-def _refusal_views(bus: BusHome, report: Mapping[str, Any]) -> tuple[RefusalView, ...]:
-    """Refusals, the most frequent first."""
-    rows = report.get("refused", ())
-    # What an earlier version left here is a mapping of counts.
-    reasons = rows if isinstance(rows, list) else []
-    return tuple(refusal_view(bus, row) for row in sorted(reasons, key=lambda row: -row["count"]))
 
 
 def refusal_view(bus: BusHome, row: Mapping[str, Any]) -> RefusalView:

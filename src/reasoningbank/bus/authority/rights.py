@@ -148,23 +148,18 @@ class Rights:
         above: set[bytes] = set(self.roots)
         for intent in reversed(chain):
             above.add(intent.issuer)
-            if self._barred and self._is_barred(intent):
+            barred_at = self._barred.get(fingerprint(intent.holder)) if self._barred else None
+            if barred_at is not None and (intent.issuer != self.own or intent.not_before <= barred_at):
                 return True
             for revocation in self._revoked.get(intent_id(intent), {}).values():
                 if revocation.issuer in above and revocation.what == "intent":
                     return True
             for revocation in self._revoked.get(intent.holder, {}).values():
-                if (
-                    revocation.issuer in above
-                    and revocation.what == "holder"
-                    and not _is_given_anew(intent, revocation)
-                ):
+                # Only whoever has ended all grants of a holder may give it a new one, that begins later.
+                is_new = intent.issuer == revocation.issuer and intent.not_before > revocation.at
+                if revocation.issuer in above and revocation.what == "holder" and not is_new:
                     return True
         return False
-
-    def _is_barred(self, intent: Intent) -> bool:
-        since = self._barred.get(fingerprint(intent.holder))
-        return since is not None and (intent.issuer != self.own or intent.not_before <= since)
 
     # ------------------------------------------------------------ questions
 
@@ -293,11 +288,6 @@ class Rights:
         if revocation.at > now + SKEW_MS:
             raise BusRefusal("from_the_future")
         verify_revocation(revocation)
-
-
-def _is_given_anew(intent: Intent, revocation: Revocation) -> bool:
-    """Only whoever has ended all grants of a holder may give it a new one, that begins later."""
-    return intent.issuer == revocation.issuer and intent.not_before > revocation.at
 
 
 def _reaches(intent: Intent, namespace: str, scope: str) -> bool:

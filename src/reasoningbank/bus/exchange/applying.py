@@ -60,7 +60,11 @@ class Applier:
             if not is_mine:
                 return tally
             number = self.applied_up_to()
-            self._apply_held(tally)
+            # What rulings stood against is looked at again when there are others.
+            if self._is_held_anew():
+                rulings = self._rulings()
+                self._apply(self._entries(self._numbers(_HELD)), tally)
+                self._log.keep_state({_HELD_SINCE: rulings})
             while batch := self._log.after(number, ENTRIES_AT_ONCE):
                 self._apply(batch, tally)
                 number = batch[-1][0]
@@ -180,13 +184,6 @@ class Applier:
         return [
             pair for batch, number in zip(batches, sorted(numbers), strict=True) for pair in batch if pair[0] == number
         ]
-
-    def _apply_held(self, tally: Applied) -> None:
-        """Look again at what rulings stood against, when there are others."""
-        if self._is_held_anew():
-            rulings = self._rulings()
-            self._apply(self._entries(self._numbers(_HELD)), tally)
-            self._log.keep_state({_HELD_SINCE: rulings})
 
     def _is_held_anew(self) -> bool:
         return self._log.state(_HELD) is not None and self._log.state(_HELD_SINCE) != self._rulings()

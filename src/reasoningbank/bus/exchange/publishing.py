@@ -80,13 +80,17 @@ class Publisher:
         """
         store = self._context.store
         entries: list[Entry] = []
-        if not self._has_work():
+        # Asked several times a second: nobody's turn is waited for to find that there is nothing to do.
+        has_work = store.changes(self._place().seq, 1) or any(self._owed()) or is_put_back(self._log, self._now())
+        if not has_work:
             return []
         with store.turn(TURN, TURN_WAIT_S) as is_mine:
             if not is_mine:
                 return []
             if is_put_back(self._log, self._now()):
-                entries += self._sign_again(tell)
+                entries += sign_again(self._log, self._key, self._rights, self._now())
+                if entries and tell is not None:
+                    tell(list(entries))
             place = self._place()
             # What did not fit into a cap before may fit now.
             again, erasures = self._owed()
@@ -99,18 +103,6 @@ class Publisher:
                 entries += fresh
                 again, erasures = [], []
         return entries
-
-    def _has_work(self) -> bool:
-        """Asked several times a second: nobody's turn is waited for to find that there is nothing to do."""
-        if self._context.store.changes(self._place().seq, 1):
-            return True
-        return any(self._owed()) or is_put_back(self._log, self._now())
-
-    def _sign_again(self, tell: Callable[[list[Entry]], None] | None) -> list[Entry]:
-        fresh = sign_again(self._log, self._key, self._rights, self._now())
-        if fresh and tell is not None:
-            tell(fresh)
-        return fresh
 
     def _owed(self) -> tuple[list[Change], list[OwedErasure]]:
         # A clock that was put back waits no longer than one that was not.

@@ -26,16 +26,13 @@ def sign_again(log: EntryLog, key: SigningKey, rights: Rights, now: int) -> list
     entries, number = [], 0
     while batch := log.after(number, _ENTRIES_AT_ONCE):
         number = batch[-1][0]
-        entries += [_entry_as_of(entry, key, rights, now) for _, entry in batch if _is_ahead(entry, key.public, now)]
+        own = [entry for _, entry in batch if entry.author == key.public and entry.kind not in OF_AUTHORITY]
+        entries += [_entry_as_of(entry, key, rights, now) for entry in own if entry.at > now + SKEW_MS]
     spends: list[Spend] = []
     for entry in entries:
         raw = encode_entry(entry)
         spends += rights.spends(entry, id_of_encoded(raw), len(raw), ())
     return log.add(entries, spent=spends, state={SIGNED_UNTIL: b"%d" % now})
-
-
-def _is_ahead(entry: Entry, own: bytes, now: int) -> bool:
-    return entry.author == own and entry.at > now + SKEW_MS and entry.kind not in OF_AUTHORITY
 
 
 def _entry_as_of(entry: Entry, key: SigningKey, rights: Rights, now: int) -> Entry:

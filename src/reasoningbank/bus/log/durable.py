@@ -102,7 +102,8 @@ class DurableLog:
             standings = [standing for erasure in erasures for standing in _forget(connection, erasure)]
             _keep(connection, {unwanted_state(name): b"" for name in local_records})
             for name in local_records:
-                standings += _forget_everywhere(connection, name)
+                rows: Any = connection.execute(_FORGET, (name.id, name.author, True, "")).fetchall()
+                standings += rows
         if standings:
             self._empty_journal()
         return standings
@@ -320,11 +321,6 @@ def _marks(count: int) -> str:
 
 def _forget(connection: apsw.Connection, erasure: Entry) -> list[Standing]:
     rows: list[Any] = connection.execute(_FORGET, _reach_of(erasure)).fetchall()
-    return rows
-
-
-def _forget_everywhere(connection: apsw.Connection, name: RecordName) -> list[Standing]:
-    rows: list[Any] = connection.execute(_FORGET, (name.id, name.author, True, "")).fetchall()
     return rows
 
 

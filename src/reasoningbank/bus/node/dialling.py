@@ -82,13 +82,11 @@ class Dialling:
         excess = len(self._state.peers) - settings.most_links
         if excess <= 0:
             return
-        candidates = [peer for peer in self._state.greeted_peers() if not self._is_named(peer.key)]
+        configured_keys = {key or self._found.get(address) for address, key in settings.peers}
+        candidates = [peer for peer in self._state.greeted_peers() if peer.key not in configured_keys]
         candidates.sort(key=lambda peer: peer.since)
         for newest in candidates[-excess:]:
             if now - newest.since > settings.dial_seconds:
                 self._state.send(newest, Bye())
                 self._state.close(newest, "over_limit")
                 self._membership.part(newest.key)
-
-    def _is_named(self, key: bytes) -> bool:
-        return any(key == (peer_key or self._found.get(address)) for address, peer_key in self._state.settings.peers)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from reasoningbank.bus.authority.intent import Intent, decode_intent, decode_revocation
-from reasoningbank.bus.authority.metering import Spend, fitting
+from reasoningbank.bus.authority.metering import fitting
 from reasoningbank.bus.node.peer import Peer
 from reasoningbank.bus.node.shelf import set_name, set_of
 from reasoningbank.bus.node.state import NodeState
@@ -164,7 +164,7 @@ class Intake:
             return []
         rights = self._state.rights
         spends = [rights.spends(arrival.entry, arrival.id, len(arrival.encoded), arrival.chain) for arrival in arrivals]
-        if any(_is_capped(group) for group in spends):
+        if any(part.cap is not None for group in spends for spend in group for part in spend.cap_uses):
             fits = fitting(spends, self._state.log.spent)
             for arrival, fit in zip(arrivals, fits, strict=True):
                 if not fit:
@@ -223,10 +223,6 @@ class Intake:
         return refusal.code == "cap_spent" or not any(
             rights.may(entry.author, action, entry.namespace, entry.scope, now_ms) for action in WRITING
         )
-
-
-def _is_capped(spends: Sequence[Spend]) -> bool:
-    return any(part.cap is not None for spend in spends for part in spend.cap_uses)
 
 
 class _EntryRefusal(BusRefusal):

@@ -126,7 +126,7 @@ class BusMembers:
                 if item.state != "alive" and item.incarnation >= self.incarnation:
                     self.incarnation = item.incarnation + 1
                     self.local_health = min(self.local_health + 1, self._settings.most_local_health)
-                    self._spread_self()
+                    self._spread(MemberNews(self.own, self._settings.listen, "alive", self.incarnation, b""))
             else:
                 self._take_one(item, now, spread=spread)
 
@@ -288,9 +288,6 @@ class BusMembers:
 
     def _spread(self, news: MemberNews) -> None:
         self._news[news.key] = (news, 0)
-
-    def _spread_self(self) -> None:
-        self._spread(MemberNews(self.own, self._settings.listen, "alive", self.incarnation, b""))
 
     def news_for(self, peer: bytes) -> tuple[MemberNews, ...]:
         """The news that were told least often, and what is said of the peer itself, so that it can refute."""

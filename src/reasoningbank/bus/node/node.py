@@ -342,7 +342,9 @@ class BusNode:
             self._send_all(self.members.gossip())
             self._fetching.expire(now)
             self._asking.expire(now)
-            self._close_silent(now)
+            for peer in list(self._state.peers.values()):
+                if not peer.greeted and now - peer.since > HELLO_SECONDS:
+                    self._state.close(peer, "not_authenticated")
             self._dialling.tick(now)
         self._send_all(self.members.tick(now))
         partner = self._reconciling.tick(now)
@@ -363,11 +365,6 @@ class BusNode:
 
     def next_tick(self, now: float) -> float:
         return max(now, self._next_round)
-
-    def _close_silent(self, now: float) -> None:
-        for peer in [peer for peer in self._state.peers.values() if not peer.greeted]:
-            if now - peer.since > HELLO_SECONDS:
-                self._state.close(peer, "not_authenticated")
 
     def ask(self, peer: bytes, query: str, namespace: str, limit: int, now: float) -> tuple[int, list[Effect]]:
         """Ask a peer; the answer is an effect `Answered` with this number."""

@@ -112,19 +112,16 @@ class Reconciling:
         difference = compare(
             self._state.shelf.get(name), ranges, without, most=MOST_LACKED, bounds=self._bounds(peer, name, now)
         )
+        # Authors by the beginnings of their keys, as long as keys are.
+        authors = tuple(sorted(prefix.ljust(32, b"\0") for prefix in without))
         for answer in _frames(difference.answer):
-            self._state.send(peer, Ranges(name, tuple(answer), _authors(without)))
+            self._state.send(peer, Ranges(name, tuple(answer), authors))
         places = peer.takes(difference.lacked, now)
         if places:
             self._fetching.give(peer, name, places)
         lacking = [place for place in difference.lacking if not self._intake.is_refused(place, now)]
         if lacking:
             self._fetching.want(peer, name, lacking, now)
-
-
-def _authors(without: frozenset[bytes]) -> tuple[bytes, ...]:
-    """Authors by the beginnings of their keys, as long as keys are."""
-    return tuple(sorted(prefix.ljust(32, b"\0") for prefix in without))
 
 
 def _frames(ranges: list[PlaceRange]) -> list[list[PlaceRange]]:
