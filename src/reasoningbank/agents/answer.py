@@ -78,7 +78,10 @@ def _output(event: Event, advice: Advice | None, house: House, spaces: Spaces, f
     if (advice is None or not advice.text) and event.kind in _LATER:
         advice = _for_prompt_before(event, house, spaces) if event.prompt else _what_is_owed(event, house, spaces)
     text, notice = ("", "") if advice is None else (advice.text, advice.notice)
-    move_line = _moved_notice(event, house)
+    from reasoningbank.agents.moved_notice import ASKED_AT, moved_notice
+
+    bank = house.bank() if event.kind in ASKED_AT and event.source not in FORGETFUL else None
+    move_line = "" if bank is None else moved_notice(event, bank, place_of(house.location))
     host = host_named(event.agent)
     if move_line and not host.shows_notices and event.named in host.reads_context_at:
         from reasoningbank.guard.envelope import marked
@@ -86,13 +89,6 @@ def _output(event: Event, advice: Advice | None, house: House, spaces: Spaces, f
         text = "\n\n".join(filter(None, (text, marked(f"Tell the user: {move_line}"))))
     notice = "\n".join(filter(None, (". ".join(filter(None, (notice, move_line))), for_user)))
     return output_line(event.agent, event.named, text, notice)
-
-
-def _moved_notice(event: Event, house: House) -> str:
-    from reasoningbank.agents.moved_notice import ASKED_AT, moved_notice
-
-    bank = house.bank() if event.kind in ASKED_AT and event.source not in FORGETFUL else None
-    return "" if bank is None else moved_notice(event, bank, place_of(house.location))
 
 
 # ---------------------------------------------------------------- speaking

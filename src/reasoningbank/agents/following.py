@@ -54,7 +54,8 @@ def is_followed(memory: Memory, course: Course) -> bool | None:
     """True if the session followed the memory; None where nobody can tell."""
     trouble = trouble_in(memory)
     if trouble is not None and trouble.action:
-        change = _change_in(trouble)
+        wrong = {word for part in command_parts(trouble.action)[:1] for word in part}
+        change = {word for part in command_parts(trouble.worked) for word in part} - wrong
         if change:
             return _has(change, course.after) and not _has(change, course.before)
         return _is_heeded(trouble, course)
@@ -65,12 +66,6 @@ def is_followed(memory: Memory, course: Course) -> bool | None:
         return None
     later = "\n".join(step.action for step in course.after) or course.answer
     return any(_names(thing, later) for thing in new)
-
-
-def _change_in(trouble: Trouble) -> set[str]:
-    """Words that the command that worked has and the failing one lacks."""
-    wrong = {word for part in command_parts(trouble.action)[:1] for word in part}
-    return {word for part in command_parts(trouble.worked) for word in part} - wrong
 
 
 def _has(change: set[str], steps: Iterable[EpisodeStep]) -> bool:

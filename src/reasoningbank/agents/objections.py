@@ -61,11 +61,15 @@ class Objections:
 def objections_to(call: IntendedCall, troubles: Sequence[Trouble]) -> Objections:
     words = call_words(call.command, call.path, call.branch)
     failures = [trouble for trouble in troubles if trouble.action or trouble.files or trouble.signature]
-    like = (
-        [*before_command(call.command, _not_yet_heeded(call, failures), call.cwd), *_for_the_same_goal(call, failures)]
-        if call.command
-        else before_edit(call.path, call.cwd, failures)
-    )
+    if call.command:
+        # A call that is the very way that worked heeds the failure.
+        commands = set(commands_in(call.command))
+        unheeded = [
+            trouble for trouble in failures if not (trouble.worked and set(commands_in(trouble.worked)) <= commands)
+        ]
+        like = [*before_command(call.command, unheeded, call.cwd), *_for_the_same_goal(call, failures)]
+    else:
+        like = before_edit(call.path, call.cwd, failures)
     return Objections(
         known=tuple(same_command(call.command, _wrong_in_themselves(failures), call.cwd) if call.command else ()),
         forbidden=tuple(
@@ -82,12 +86,6 @@ def rules_against(call: IntendedCall, rules: Sequence[RuleText]) -> list[str]:
     """Ids of the rules that forbid a call, the latest word first; one that is replaced forbids nothing."""
     words = call_words(call.command, call.path, call.branch)
     return [rule.id for rule in standing(rules) if forbids(rule.text, words)]
-
-
-def _not_yet_heeded(call: IntendedCall, failures: Sequence[Trouble]) -> list[Trouble]:
-    """Failures but those whose way that worked is the very call."""
-    commands = set(commands_in(call.command))
-    return [trouble for trouble in failures if not trouble.worked or not set(commands_in(trouble.worked)) <= commands]
 
 
 def _wrong_in_themselves(failures: Sequence[Trouble]) -> list[Trouble]:

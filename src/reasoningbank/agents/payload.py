@@ -66,12 +66,14 @@ def event_from(agent: str, data: object, *, event_name: str | None, cwd: str) ->
     failure = _failure(host, kind, data, output)
     if kind == AFTER_TOOL and failure is not None:
         kind = AFTER_FAILURE
+    roots = data.get("workspace_roots")
+    first_root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
     return Event(
         agent=agent,
         kind=kind,
         named=agent_kind,
         session=f"{session}/{inside}" if inside else session,
-        cwd=_path(_text(data, "cwd") or _first_root(data)) or cwd,
+        cwd=_path(_text(data, "cwd") or first_root) or cwd,
         transcript=(_path(_text(data, "agent_transcript_path")) or None) if inside else transcript,
         prompt=_text(data, "prompt"),
         tool=_text(data, "tool_name") or ("Shell" if _text(data, "command") else ""),
@@ -104,11 +106,6 @@ def _path(text: str) -> str:
 def _text(data: Mapping[str, Any], name: str) -> str:
     value = data.get(name)
     return value[:_LONGEST_CHARS] if isinstance(value, str) else ""
-
-
-def _first_root(data: Mapping[str, Any]) -> str:
-    roots = data.get("workspace_roots")
-    return roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
 
 
 def _tool_input(data: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -93,32 +93,25 @@ def read_transcript(
         return Read(tasks=(), cursor=replace(cursor, offset=start))
     first = groups[-1][0]
     with open_plain(path) as file:
-        return Read(tasks=tuple(tasks), cursor=_cursor_at(file, places[id(first)], str(first.get("uuid") or "")))
+        mark = _mark(file, places[id(first)])
+    end = TranscriptCursor(offset=places[id(first)], mark=mark, prompt=str(first.get("uuid") or ""))
+    return Read(tasks=tuple(tasks), cursor=end)
 
 
 def _start(file: Any, cursor: TranscriptCursor) -> int:
     size: int = file.seek(0, 2)
     if 0 < cursor.offset < size and _mark(file, cursor.offset) == cursor.mark:
-        record = _record(_line_at(file, cursor.offset))
+        file.seek(cursor.offset)
+        record = _record(file.readline(LONGEST_LINE_BYTES))
         if not cursor.prompt or (record is not None and record.get("uuid") == cursor.prompt):
             return cursor.offset
     return max(0, size - MOST_BYTES)
-
-
-def _cursor_at(file: Any, offset: int, uuid: str) -> TranscriptCursor:
-    return TranscriptCursor(offset=offset, mark=_mark(file, offset), prompt=uuid)
 
 
 def _mark(file: Any, offset: int) -> str:
     start = max(0, offset - MARK_BYTES)
     file.seek(start)
     return blake2b(file.read(offset - start), digest_size=8).hexdigest()
-
-
-def _line_at(file: Any, offset: int) -> bytes:
-    file.seek(offset)
-    line: bytes = file.readline(LONGEST_LINE_BYTES)
-    return line
 
 
 def _lines(file: Any, start: int, *, sidechain: bool) -> Iterator[tuple[int, dict[str, Any]]]:

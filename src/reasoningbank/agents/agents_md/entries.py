@@ -31,7 +31,9 @@ def entry(item: Remembered) -> str:
         evidence += f", {record}"
     when = in_line(memory_words(item.description)) if _FACT not in item.tags else ""
     label = "" if when.casefold().startswith("when ") else "When: "
-    content = in_line(memory_words(_punctuate(item.content)))
+    # Lines that stood apart keep apart in one line; a sentence that was only broken at a margin goes on.
+    content = item.content if "```" in item.content else _LINE_END.sub(";\\1", item.content.strip())
+    content = in_line(memory_words(content))
     sentences = [_end_sentence(content), f"{label}{_end_sentence(when)}" if when else ""]
     headline = in_line(memory_words(title)).replace("*", "")
     return f"- **{kind}: {headline}** {' '.join(filter(None, sentences))} ({evidence})"
@@ -52,11 +54,6 @@ def in_line(text: str) -> str:
 def _harmless(text: str) -> str:
     safe = _FETCHED.sub(lambda match: f"`{match[0]}`", text)
     return re.sub(r"<(?=[A-Za-z/!?])", r"\\<", safe)
-
-
-def _punctuate(text: str) -> str:
-    """Lines that stood apart keep apart in one line; a sentence that was only broken at a margin goes on."""
-    return _LINE_END.sub(";\\1", text.strip()) if "```" not in text else text
 
 
 def _end_sentence(text: str) -> str:

@@ -232,7 +232,8 @@ def _insert(text: str, node: JsonNode, label: str, value: object) -> str:
 def _cut(text: str, node: JsonNode, index: int) -> str:
     start, end, close = node.starts[index], node.children[index].end, node.end - 1
     last = index == len(node.children) - 1
-    end += _after_comma(text[end : close if last else node.starts[index + 1]])
+    comma = _comma_at(text[end : close if last else node.starts[index + 1]])
+    end += 0 if comma is None else comma + 1
     if len(node.children) == 1:
         around = text[node.start + 1 : start] + text[end:close]
         return text[: node.start + 1] + (around if around.strip() else "") + text[close:]
@@ -259,11 +260,6 @@ def _comma_at(gap: str) -> int | None:
     """Where the comma stands between two values, comments left aside."""
     position = _past(gap, 0)
     return position if gap[position : position + 1] == "," else None
-
-
-def _after_comma(gap: str) -> int:
-    comma = _comma_at(gap)
-    return 0 if comma is None else comma + 1
 
 
 def _format(value: object, indent: str, text: str) -> str:

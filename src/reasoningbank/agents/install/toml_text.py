@@ -39,7 +39,9 @@ def with_table(text: str, name: Sequence[str], values: Mapping[str, object]) -> 
     line = _newline(text)
     block = line.join([f"[{'.'.join(name)}]", *(f"{key} = {_format(value)}" for key, value in values.items())])
     if is_new:
-        new_text = f"{_end_with_blank_line(text, line)}{block}{line}"
+        # An empty line stands before another table.
+        before = f"{text}{'' if text.endswith(chr(10)) else line}{line}" if text else ""
+        new_text = f"{before}{block}{line}"
     else:
         start, end = _span(text, name)
         new_text = f"{text[:start]}{block}{line}{text[end:]}"
@@ -124,13 +126,6 @@ def _parts(header: str) -> list[str]:
 def _format(value: object) -> str:
     # What JSON says of a string, a number, a boolean and a list of them is TOML too.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _end_with_blank_line(text: str, line: str) -> str:
-    """Ready for another table: with an empty line at its end."""
-    if not text:
-        return text
-    return f"{text}{'' if text.endswith(chr(10)) else line}{line}"
 
 
 def _validate(new_text: str, target: Mapping[str, Any]) -> str:
