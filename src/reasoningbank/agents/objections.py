@@ -64,10 +64,10 @@ def objections_to(call: IntendedCall, troubles: Sequence[Trouble]) -> Objections
     if call.command:
         # A call that is the very way that worked heeds the failure.
         commands = set(commands_in(call.command))
-        unheeded = [
+        warnings = [
             trouble for trouble in failures if not (trouble.worked and set(commands_in(trouble.worked)) <= commands)
         ]
-        like = [*before_command(call.command, unheeded, call.cwd), *_for_the_same_goal(call, failures)]
+        like = [*before_command(call.command, warnings, call.cwd), *_for_the_same_goal(call, failures)]
     else:
         like = before_edit(call.path, call.cwd, failures)
     return Objections(

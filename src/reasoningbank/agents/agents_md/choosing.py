@@ -91,14 +91,10 @@ def choose(items: Sequence[Remembered], costs: Sequence[int], criteria: Wanted, 
             conflicts.append((position, against))
             continue
         word_set = frozenset(terms(f"{item.title} {item.content}", stem=stem))
-        if any(_overlap(word_set, other) >= ALIKE for other in words):
+        if any(len(word_set & other) / max(1, len(word_set | other)) >= ALIKE for other in words):
             continue
         positions.append(position)
         words.append(word_set)
         wordings.append(wording)
         budget -= cost
     return Chosen(positions=tuple(positions), contested=tuple(conflicts))
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(1, len(one | other))
