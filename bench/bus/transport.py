@@ -167,7 +167,7 @@ async def _bare_server() -> AsyncIterator[tuple[str, int]]:
     )
     tickets: dict[bytes, SessionTicket] = {}
     # The same socket as ours: with the system's small buffers qh3 alone loses datagrams and is slower by far.
-    sock = open_socket(socket.AF_INET, bound=("127.0.0.1", 0))
+    sock = open_socket(socket.AF_INET, local=("127.0.0.1", 0))
     transport, _ = await create_optimized_datagram_transport(
         asyncio.get_running_loop(),
         lambda: QuicServer(
@@ -189,7 +189,7 @@ async def _bare_client(address: tuple[str, int]) -> AsyncIterator[_BareClient]:
     """With the same socket as ours, again; qh3's own `connect` makes one with small buffers."""
     quic = QuicConnection(configuration=client_configuration(BARE, TransportLimits()))
     _, client = await create_optimized_datagram_transport(
-        asyncio.get_running_loop(), lambda: _BareClient(quic), sock=open_socket(socket.AF_INET, connected=address)
+        asyncio.get_running_loop(), lambda: _BareClient(quic), sock=open_socket(socket.AF_INET, remote=address)
     )
     assert isinstance(client, _BareClient)
     client.connect(address)

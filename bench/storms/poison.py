@@ -244,7 +244,7 @@ def _outputs(bank: ReasoningBank, folder: Path, number: int, asked: str) -> Iter
     )
     for name, more in events:
         data = {"session_id": f"{name}-{number}", "cwd": str(folder), "hook_event_name": name, **more}
-        event = event_from("claude-code", data, named=None, cwd=str(folder))
+        event = event_from("claude-code", data, event_name=None, cwd=str(folder))
         assert event is not None
         said = answer_event(event, house)
         yield f"hook {name}", _strings(json.loads(said)) if said else ""

@@ -121,7 +121,7 @@ def rule_sets() -> list[tuple[str, Pass]]:
 
     def hook(text: str) -> object:
         data = {"hook_event_name": "PostToolUse", "tool_input": {"command": text}, "tool_response": text}
-        event = event_from("claude-code", data, named=None, cwd=".")
+        event = event_from("claude-code", data, event_name=None, cwd=".")
         return event, before_command(text, [trouble]), after_failure(text, text, [trouble])
 
     return [

@@ -13,8 +13,8 @@ _LONGEST = 255
 
 def parse_address(text: str, *, listening: bool = False) -> tuple[str, int]:
     """Host and port. To listen, port 0 takes a free one and a missing host means this machine alone."""
-    named = text.strip()
-    host, _, port = named.rpartition(":") if _has_port(named) else (named, "", str(DEFAULT_PORT))
+    address = text.strip()
+    host, _, port = address.rpartition(":") if _has_port(address) else (address, "", str(DEFAULT_PORT))
     host = host.removeprefix("[").removesuffix("]")
     if listening and not host:
         host = "127.0.0.1"
@@ -46,16 +46,16 @@ def public_address(listen: tuple[str, int] | None, public: str | None) -> str:
 
 
 def _is_everywhere(host: str) -> bool:
-    """Whether it stands for every address of a machine, as 0.0.0.0 does."""
+    """True if the host stands for every address of a machine, as 0.0.0.0 does."""
     try:
         return ip_address(host).is_unspecified
     except ValueError:
         return False
 
 
-def _has_port(named: str) -> bool:
-    """Whether the last colon stands before a port: an IPv6 address has more of them, unless in brackets."""
-    return "]:" in named if named.startswith("[") else named.count(":") == 1
+def _has_port(address: str) -> bool:
+    """True if the last colon stands before a port: an IPv6 address has more of them, unless in brackets."""
+    return "]:" in address if address.startswith("[") else address.count(":") == 1
 
 
 def address_text(host: str, port: int) -> str:

@@ -46,7 +46,7 @@ def ask(bus: BusHome, peer: KnownPeer, query: str, *, namespace: str | None, lim
         intents=tuple(encode_intent(intent) for intent in pasted_grants(bus.log)),
         now=int(bus.bank.context.clock() * 1000),
     )
-    asked = ask_once(
+    exchange = ask_once(
         parse_address(peer.address),
         peer.key,
         question,
@@ -56,11 +56,11 @@ def ask(bus: BusHome, peer: KnownPeer, query: str, *, namespace: str | None, lim
         deadline_seconds=DEADLINE_S,
     )
     try:
-        hits = asyncio.run(asked)
+        hits = asyncio.run(exchange)
     except PeerRefusal as refusal:
         there = remedy_there(refusal.code, bus.identity.key)
-        told = f"{peer.title} refuses to search in {question.namespace!r} for you: {refusal.sentence} {there}"
-        raise PeerRefusal(refusal.code, told.rstrip()) from refusal
+        sentence = f"{peer.title} refuses to search in {question.namespace!r} for you: {refusal.sentence} {there}"
+        raise PeerRefusal(refusal.code, sentence.rstrip()) from refusal
     return [_remote_hit(bus, peer, read_hit(hit)) for hit in hits.hits[:limit]]
 
 

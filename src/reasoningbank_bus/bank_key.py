@@ -18,27 +18,27 @@ _ANEW = "with two keys it would say everything twice. If that key is lost: reaso
 
 
 def kept_fingerprint(bank: Bank) -> str:
-    """Of the key that this bank is known by; "" for one that is not on the bus."""
+    """Fingerprint of the key that this bank is known by; "" for one that is not on the bus."""
     return bank.context.store.setting(_name(bank)) or ""
 
 
 def missing_key(bank: Bank, folder: Path) -> Conflict:
     """Why nothing can be done without a key here, and what to do."""
-    known = kept_fingerprint(bank)
-    if not known:
+    identity = kept_fingerprint(bank)
+    if not identity:
         return Conflict("This bank is not on the bus yet: `reasoningbank bus init` makes its key.")
     return Conflict(
-        f"This bank is on the bus as {known}, and that key is not here. Copy key and bus.db from where they lie to "
+        f"This bank is on the bus as {identity}, and that key is not here. Copy key and bus.db from where they lie to "
         f"{folder}; {_ANEW}"
     )
 
 
 def check_key(bank: Bank, fingerprint: str) -> None:
     """Raise if this bank is known by another key."""
-    known = kept_fingerprint(bank)
-    if known and known != fingerprint:
+    identity = kept_fingerprint(bank)
+    if identity and identity != fingerprint:
         raise Conflict(
-            f"This bank is on the bus as {known}, and the key here is {fingerprint}: put the other here; {_ANEW}"
+            f"This bank is on the bus as {identity}, and the key here is {fingerprint}: put the other here; {_ANEW}"
         )
 
 

@@ -24,9 +24,9 @@ from reasoningbank_bus.wire.entry import Entry
 LOOK_S = 0.25
 """How often the bank is looked at where its store tells nobody of commits."""
 SETTLE_S = 0.2
-"""What comes is applied when nothing more came for so long."""
+"""How long nothing more must have come before what came is applied."""
 LONGEST_POURING_S = 5.0
-"""What keeps coming is applied meanwhile after so long."""
+"""How long what keeps coming may wait until it is applied."""
 STAY_S = 1.0
 """How often it is made sure that no other machine runs the node of this bank."""
 FIRST_PAUSE_S = 0.5
@@ -43,8 +43,8 @@ class BankThread:
         self.rights = bus.rights(self._log)
         """As this thread and those that search know them: another value when they have changed."""
         self.unsent = RefusalTally()
-        """What of ours was not signed."""
-        self._publisher = Publisher(bus.bank, self._log, bus.key, self.rights, refused=self.unsent)
+        """Tally of what of ours was not signed."""
+        self._publisher = Publisher(bus.bank, self._log, bus.key, self.rights, tally=self.unsent)
         self._applier = Applier(bus.bank, self._log, bus.key.public)
         self._woken = threading.Event()
         self._stopping = threading.Event()
@@ -96,7 +96,10 @@ class BankThread:
         with self._bus.bank.context.store.listen(self._woken.set):
             while not self._stopping.is_set():
                 try:
-                    self._stay()
+                    # Nothing is signed or applied here once another machine runs the node.
+                    if self._pause_s or time.monotonic() - self._stayed_at >= STAY_S:
+                        stay_only_node(self._bus.bank)
+                        self._stayed_at = time.monotonic()
                     self._work()
                     self._pause_s, self.trouble = 0.0, ""
                 except NodeElsewhere:
@@ -107,19 +110,13 @@ class BankThread:
                 self._woken.wait(SETTLE_S if self._is_pouring() else LOOK_S)
                 self._woken.clear()
 
-    def _stay(self) -> None:
-        """Nothing is signed or applied here once another machine runs the node."""
-        if self._pause_s or time.monotonic() - self._stayed_at >= STAY_S:
-            stay_only_node(self._bus.bank)
-            self._stayed_at = time.monotonic()
-
     def _work(self) -> None:
         """Whatever there is to do in each direction."""
         bus = self._bus
         if self._are_rights_old:
             self._are_rights_old = False
             self.rights = bus.rights(self._log)
-            self._publisher = Publisher(bus.bank, self._log, bus.key, self.rights, refused=self.unsent)
+            self._publisher = Publisher(bus.bank, self._log, bus.key, self.rights, tally=self.unsent)
         self._publisher.publish(self._publish)
         if not self._is_pouring():
             self.unapplied.include(self._applier.apply_new().refused)

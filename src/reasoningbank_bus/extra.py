@@ -1,4 +1,4 @@
-"""Whether the libraries of the bus are installed, and what to install where they are not."""
+"""Checks that the libraries of the bus are installed, and names what to install where they are not."""
 
 from __future__ import annotations
 

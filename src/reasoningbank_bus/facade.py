@@ -16,7 +16,7 @@ from typing import Any
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.origins import PeerTrust
-from reasoningbank.core.types import Ruling, RulingKind
+from reasoningbank.core.types import RulingKind
 from reasoningbank.guard.trust import in_force
 from reasoningbank_bus.grant_desk import GrantDesk
 from reasoningbank_bus.home import BusHome
@@ -37,28 +37,30 @@ class Bus(BusHome):
     def _desk(self) -> GrantDesk:
         return GrantDesk(self)
 
-    def grant(self, holder: str, terms: GrantTerms | None = None, *, name: str | None = None, **said: Any) -> GrantView:
+    def grant(
+        self, holder: str, terms: GrantTerms | None = None, *, name: str | None = None, **changes: Any
+    ) -> GrantView:
         """Let another bank do something here: `grant(KEY, actions=…, namespaces=…, scopes=…, caps={"records": 1000},
         period_s=…, lifetime_s=…, delegable=…)`. Its `line` is what is sent to the holder.
         """
         peer = self.peer(holder)
-        made = self._desk.give(peer.key, replace(terms or GrantTerms(), **said))
+        view = self._desk.give(peer.key, replace(terms or GrantTerms(), **changes))
         self._meet(peer.key, name)
-        return replace(made, holder_name=self.book.get(peer.key).name)
+        return replace(view, holder_name=self.book.get(peer.key).name)
 
     def accept(self, line: str, *, name: str | None = None) -> GrantView:
         """Keep a grant that another bank has given to this one."""
-        kept = self._desk.accept(line)
-        issuer = self._desk.issuer_of(kept.id)
+        view = self._desk.accept(line)
+        issuer = self._desk.issuer_of(view.id)
         self._meet(issuer, name)
-        return replace(kept, issuer_name=self.book.get(issuer).name)
+        return replace(view, issuer_name=self.book.get(issuer).name)
 
     def grants(self) -> list[GrantView]:
         """Every grant that is known here, with its state and what is spent of it."""
         return self._desk.all()
 
     def spend(self) -> list[GrantView]:
-        """Those grants in force that have caps."""
+        """Grants in force that have caps."""
         return [grant for grant in self.grants() if grant.caps and grant.state == "valid"]
 
     def revoke(self, target: str) -> Withdrawn:
@@ -69,24 +71,23 @@ class Bus(BusHome):
         peer = self.peer(target)
         if peer.key == self.key.public:
             raise InvalidInput("This is your own key.")
-        ended = desk.revoke_holder(peer.key)
+        grants = desk.revoke_holder(peer.key)
         keep_roots(self.log, [root for root in roots_of(self.log) if root != peer.key])
         self.book.keep(peer.key, address="")
-        ruling = self._revoked_by(peer.origin) or self.bank.trust.revoke(peer.origin)
-        brought = self.bank.trust.brought_by(peer.origin)
+        rulings = in_force(self.bank.trust.rulings(limit=MOST_RULINGS))
+        revocations = (
+            ruling for ruling in rulings if ruling.kind is RulingKind.REVOKE and ruling.target == peer.origin
+        )
+        decision = next(revocations, None) or self.bank.trust.revoke(peer.origin)
+        counts = self.bank.trust.brought_by(peer.origin)
         return Withdrawn(
             target=peer.title,
-            grants=tuple(grant.id for grant in ended),
-            ruling=ruling.id,
-            memories=len(ruling.memories),
-            nodes=brought.nodes,
-            edges=brought.edges,
+            grants=tuple(grant.id for grant in grants),
+            ruling=decision.id,
+            memories=len(decision.memories),
+            nodes=counts.nodes,
+            edges=counts.edges,
         )
-
-    def _revoked_by(self, origin: str) -> Ruling | None:
-        """The decision by which an origin is out already."""
-        rulings = in_force(self.bank.trust.rulings(limit=MOST_RULINGS))
-        return next((one for one in rulings if one.kind is RulingKind.REVOKE and one.target == origin), None)
 
     def trust(self, key: str, *, remove: bool = False) -> list[KnownPeer]:
         """Let another key decide here as ours does, or no longer; gives those that do."""
@@ -111,25 +112,25 @@ class Bus(BusHome):
         self, address: str | None, key: str, *, name: str | None = None, trust: str | None = None
     ) -> KnownPeer:
         """Say where a peer is, what it is called and how far it is believed; what is None stays as it was."""
-        found = self.peer(key)
-        if found.key == self.key.public:
+        peer = self.peer(key)
+        if peer.key == self.key.public:
             raise InvalidInput("This is your own key: a bank is no peer of itself.")
-        self.book.keep(found.key, address=address)
-        self._meet(found.key, name)
+        self.book.keep(peer.key, address=address)
+        self._meet(peer.key, name)
         if trust is not None and trust != self.peer(key).trust:
-            self.bank.trust.give(found.origin, trust)
+            self.bank.trust.give(peer.origin, trust)
         return self.peer(key)
 
-    def remove_peer(self, named: str) -> KnownPeer:
+    def remove_peer(self, name_or_key: str) -> KnownPeer:
         """Forget a peer's name, address and trust; its grants stay."""
-        found = self.peer(named)
-        self.book.remove(found.key)
-        return found
+        peer = self.peer(name_or_key)
+        self.book.remove(peer.key)
+        return peer
 
     # ------------------------------------------------------------ what is shared
 
     def share(self, **changes: Any) -> Mapping[str, Any]:
-        """What is shared, after changing some of `namespaces`, `scopes`, `tags` and `least_confidence`."""
+        """The sharing policy, after changing some of `namespaces`, `scopes`, `tags` and `least_confidence`."""
         from reasoningbank_bus.sharing import change_policy
 
         return change_policy(self.log, changes)

@@ -33,7 +33,7 @@ _INSTEAD = {
     "searches": "leave the action `search` out",
     "tokens": "leave the cap out, since no model is asked for a peer whose grant has none",
 }
-"""What to say in the place of a cap of nothing."""
+"""Advice on what to say in the place of a cap of nothing."""
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -83,9 +83,9 @@ class GrantDesk:
                 f"This grant is for {fingerprint(chain[0].holder)}; this bank is {fingerprint(own)}. Ask for one for "
                 "your own key: `reasoningbank bus id` prints it."
             )
-        ended = min(part.expires for part in chain)
-        if ended <= now:
-            raise BusRefusal("expired", f"it ended on {_day(ended)}")
+        expiry = min(part.expires for part in chain)
+        if expiry <= now:
+            raise BusRefusal("expired", f"it ended on {_day(expiry)}")
         rights = self.rights()
         for part in reversed(chain):
             rights.add(part)
@@ -97,11 +97,11 @@ class GrantDesk:
     # ------------------------------------------------------------ looking
 
     def all(self) -> list[GrantView]:
-        """Those that were given and are held first, then those between others; the newest first."""
+        """All grants: those that were given and are held first, then those between others; the newest first."""
         rights = self.rights()
         order = {"given": 0, "held": 1, "seen": 2}
         newest_first = sorted(rights.intents(), key=lambda intent: (-intent.not_before, intent.nonce))
-        return sorted((self._view(one, rights) for one in newest_first), key=lambda view: order[view.direction])
+        return sorted((self._view(grant, rights) for grant in newest_first), key=lambda view: order[view.direction])
 
     def _view(self, intent: Intent, rights: Rights) -> GrantView:
         own, now, id_ = self._key.public, self._now_ms(), intent_id(intent)
@@ -127,31 +127,31 @@ class GrantDesk:
             state=_state(intent, rights, now, is_ours=direction == "held"),
         )
 
-    def issuer_of(self, named: str) -> bytes:
-        return self._find(named, self.rights()).issuer
+    def issuer_of(self, id_prefix: str) -> bytes:
+        return self._find(id_prefix, self.rights()).issuer
 
-    def is_grant(self, named: str) -> bool:
-        return len(self._matching(named, self.rights())) > 0
+    def is_grant(self, id_prefix: str) -> bool:
+        return len(self._matching(id_prefix, self.rights())) > 0
 
-    def _find(self, named: str, rights: Rights) -> Intent:
-        found = self._matching(named, rights)
-        if len(found) > 1:
-            raise Conflict(f"{named!r} is the beginning of {len(found)} grants' ids: say more of it.")
-        if not found:
-            raise NotFound(f"There is no grant {named[:80]!r} here: `reasoningbank bus grants --all` lists them.")
-        return found[0]
+    def _find(self, id_prefix: str, rights: Rights) -> Intent:
+        matches = self._matching(id_prefix, rights)
+        if len(matches) > 1:
+            raise Conflict(f"{id_prefix!r} is the beginning of {len(matches)} grants' ids: say more of it.")
+        if not matches:
+            raise NotFound(f"There is no grant {id_prefix[:80]!r} here: `reasoningbank bus grants --all` lists them.")
+        return matches[0]
 
-    def _matching(self, named: str, rights: Rights) -> list[Intent]:
-        word = named.strip().lower()
+    def _matching(self, id_prefix: str, rights: Rights) -> list[Intent]:
+        word = id_prefix.strip().lower()
         if len(word) < _SHORTEST_ID or not set(word) <= _HEX:
             return []
         return [intent for intent in rights.intents() if intent_id(intent).hex().startswith(word)]
 
     # ------------------------------------------------------------ ending
 
-    def revoke_grant(self, named: str) -> GrantView:
+    def revoke_grant(self, id_prefix: str) -> GrantView:
         rights = self.rights()
-        intent = self._find(named, rights)
+        intent = self._find(id_prefix, rights)
         own = self._key.public
         if own not in {part.issuer for part in rights.line_of(intent_id(intent))}:
             if intent.holder == own:
@@ -164,14 +164,15 @@ class GrantDesk:
     def revoke_holder(self, holder: bytes) -> list[GrantView]:
         """End every grant that we have given to somebody, and let go of those that it has given us."""
         rights = self.rights()
-        ended = [intent for intent in rights.held_by(holder) if self._is_in_force(intent, rights)]
+        now = self._now_ms()
+        in_force = ("valid", "not_yet_valid")
+        intents = [
+            intent for intent in rights.held_by(holder) if _state(intent, rights, now, is_ours=False) in in_force
+        ]
         self._withdraw(holder=holder)
-        keep_pasted(self._log, [one for one in pasted_grants(self._log) if one.issuer != holder])
+        keep_pasted(self._log, [grant for grant in pasted_grants(self._log) if grant.issuer != holder])
         after = self.rights()
-        return [self._view(intent, after) for intent in ended]
-
-    def _is_in_force(self, intent: Intent, rights: Rights) -> bool:
-        return _state(intent, rights, self._now_ms(), is_ours=False) in ("valid", "not_yet_valid")
+        return [self._view(intent, after) for intent in intents]
 
     def _withdraw(self, *, intent: bytes = b"", holder: bytes = b"") -> None:
         revocation = sign_revocation(self._key, at=self._now_ms(), intent=intent, holder=holder)
@@ -233,11 +234,11 @@ def _check_terms(terms: GrantTerms) -> None:
             raise InvalidInput(f"A cap of nothing ({what}=0) gives nothing: {_INSTEAD[what]}.")
 
 
-def _check_words(what: str, said: Sequence[str], known: Sequence[str]) -> None:
-    for word in said:
-        if word not in known:
+def _check_words(what: str, words: Sequence[str], choices: Sequence[str]) -> None:
+    for word in words:
+        if word not in choices:
             more = " What is scoped to a project is never shared." if word == "project" else ""
-            raise InvalidInput(f"{what} {word!r} is unknown: use one of {', '.join(known)}.{more}")
+            raise InvalidInput(f"{what} {word!r} is unknown: use one of {', '.join(choices)}.{more}")
 
 
 def _clean_pattern(pattern: str) -> str:

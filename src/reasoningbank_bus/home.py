@@ -1,4 +1,4 @@
-"""What the bus of a bank consists of, for everything that works on it: the folder with key and log, and the peers."""
+"""The parts of a bank's bus, for everything that works on it: the folder with key and log, and the peers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from reasoningbank_bus.wire.signing import SigningKey
 
 
 class BusHome:
-    """What belongs to the bus of one tenant's bank: its key, its log, its peers. Nothing is made before `init`."""
+    """The bus of one tenant's bank: its key, its log, its peers. Nothing is made before `init`."""
 
     def __init__(self, bank: Bank, folder: Path) -> None:
         self.bank = bank
@@ -72,7 +72,7 @@ class BusHome:
 
     @property
     def is_initialised(self) -> bool:
-        """Whether there is a key."""
+        """True if there is a key."""
         return self._key_file.exists()
 
     @property
@@ -97,7 +97,7 @@ class BusHome:
 
     @property
     def log(self) -> DurableLog:
-        """What was exchanged, and what is remembered, for what runs in this process."""
+        """Log of what was exchanged and what is remembered, for what runs in this process."""
         if self._log is None:
             self.key  # noqa: B018 - without a key there is nothing to open
             self._log = DurableLog(self.folder)
@@ -116,12 +116,14 @@ class BusHome:
 
     def peers(self) -> list[KnownPeer]:
         """Every peer that was named here."""
-        given = self.bank.trust.given()
-        return [_with_trust(peer, given) for peer in self.book.all()]
+        levels = self.bank.trust.given()
+        return [_with_trust(peer, levels) for peer in self.book.all()]
 
-    def peer(self, named: str) -> KnownPeer:
-        """By name, fingerprint, a beginning of one, or public key; also one that nobody named, but some grant does."""
-        return _with_trust(self.book.find(named, self._granted_keys), self.bank.trust.given())
+    def peer(self, name_or_key: str) -> KnownPeer:
+        """A peer by name, fingerprint, a beginning of one, or public key; also one that nobody named, but some grant
+        does.
+        """
+        return _with_trust(self.book.find(name_or_key, self._granted_keys), self.bank.trust.given())
 
     def _granted_keys(self) -> set[bytes]:
         intents = self.rights().intents()
@@ -132,5 +134,5 @@ class BusHome:
         return [self.book.get(root) for root in roots_of(self.log)]
 
 
-def _with_trust(peer: KnownPeer, given: Mapping[str, PeerTrust]) -> KnownPeer:
-    return replace(peer, trust=given.get(peer.origin, PeerTrust.QUARANTINED).value)
+def _with_trust(peer: KnownPeer, levels: Mapping[str, PeerTrust]) -> KnownPeer:
+    return replace(peer, trust=levels.get(peer.origin, PeerTrust.QUARANTINED).value)

@@ -36,18 +36,18 @@ def grant_json(grant: GrantView) -> dict[str, Any]:
 
 
 def spend_json(grant: GrantView) -> dict[str, Any]:
-    shown = grant_json(grant)
-    return {name: shown[name] for name in ("id", "direction", "issuer", "holder", "caps", "spent", "period_s")}
+    fields = grant_json(grant)
+    return {name: fields[name] for name in ("id", "direction", "issuer", "holder", "caps", "spent", "period_s")}
 
 
-def withdrawn_json(done: Withdrawn) -> dict[str, Any]:
+def withdrawn_json(withdrawal: Withdrawn) -> dict[str, Any]:
     return {
-        "target": done.target,
-        "grants": list(done.grants),
-        "ruling": done.ruling or None,
-        "memories": done.memories,
-        "nodes": done.nodes,
-        "edges": done.edges,
+        "target": withdrawal.target,
+        "grants": list(withdrawal.grants),
+        "ruling": withdrawal.ruling or None,
+        "memories": withdrawal.memories,
+        "nodes": withdrawal.nodes,
+        "edges": withdrawal.edges,
     }
 
 
@@ -75,7 +75,7 @@ def status_json(status: BusStatus) -> dict[str, Any]:
         "taken": status.taken,
         "waiting": status.waiting,
         "refused": dict(status.refused),
-        "refusals": [_refusal_json(one) for one in status.refusals],
+        "refusals": [_refusal_json(refusal) for refusal in status.refusals],
         "reasons": {code: SENTENCES[code] for code in status.refused if code in SENTENCES},
         "trouble": status.trouble or None,
         "roots": list(status.roots),

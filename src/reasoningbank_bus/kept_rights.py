@@ -29,17 +29,17 @@ _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(list[bytes])
 
 
-def load_rights(log: DurableLog, own: bytes, barred: Mapping[str, int]) -> Rights:
-    """`barred` are peers that the bank's user took out, by fingerprint, with the moment in milliseconds."""
+def load_rights(log: DurableLog, own: bytes, bans: Mapping[str, int]) -> Rights:
+    """`bans` are peers that the bank's user took out, by fingerprint, with the moment in milliseconds."""
     rights = Rights(own, roots_of(log))
-    add_kept(rights, log, barred)
+    add_kept(rights, log, bans)
     return rights
 
 
-def add_kept(rights: Rights, log: DurableLog, barred: Mapping[str, int]) -> list[Entry]:
-    """Tell rights of what the log holds, and give those entries; what is known already costs little."""
+def add_kept(rights: Rights, log: DurableLog, bans: Mapping[str, int]) -> list[Entry]:
+    """Add to `rights` what the log holds, and return those entries; what is known already costs little."""
     rights.set_roots(roots_of(log))
-    rights.bar(barred)
+    rights.bar(bans)
     entries = log.of_authority()
     of_entries = [decode_intent(entry.body) for entry in entries if entry.kind == "grant"]
     add_in_order(rights, [*pasted_grants(log), *of_entries])
@@ -50,7 +50,7 @@ def add_kept(rights: Rights, log: DurableLog, barred: Mapping[str, int]) -> list
 
 
 def add_in_order(rights: Rights, intents: Iterable[Intent]) -> None:
-    """Those above before those that were derived from them."""
+    """Add grants, those above before those that were derived from them."""
     waiting = {intent_id(intent): intent for intent in intents}
     for first in tuple(waiting):
         line: list[Intent] = []
@@ -76,9 +76,9 @@ def keep_roots(log: DurableLog, roots: Iterable[bytes]) -> None:
 
 
 def pasted_grants(log: DurableLog) -> list[Intent]:
-    return [decode_intent(encoded) for encoded in _DECODER.decode(log.state(PASTED) or b"\x90")]
+    return [decode_intent(raw) for raw in _DECODER.decode(log.state(PASTED) or b"\x90")]
 
 
 def keep_pasted(log: DurableLog, intents: Iterable[Intent]) -> None:
-    kept = {intent_id(intent): encode_intent(intent) for intent in intents}
-    log.keep_state({PASTED: _ENCODER.encode(list(kept.values()))})
+    grants = {intent_id(intent): encode_intent(intent) for intent in intents}
+    log.keep_state({PASTED: _ENCODER.encode(list(grants.values()))})

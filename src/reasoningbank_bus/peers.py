@@ -59,48 +59,48 @@ class PeerBook:
         self._lock = folder / "peers.lock"
 
     def all(self) -> list[KnownPeer]:
-        """By name, those without one last."""
+        """All peers by name, those without one last."""
         return sorted(self._read().values(), key=lambda peer: (not peer.name, peer.name, peer.fingerprint))
 
     def get(self, key: bytes) -> KnownPeer:
-        """What is known of a key; a key that nobody named is a peer without a name."""
+        """The peer with this key; a key that nobody named is a peer without a name."""
         return self._read().get(key) or KnownPeer(key=key)
 
-    def find(self, named: str, unnamed: Callable[[], Iterable[bytes]] = tuple) -> KnownPeer:
-        """By name, fingerprint, a beginning of one, or the whole public key, which need not be known; among `unnamed`
-        keys by fingerprint, where none that was named fits.
+    def find(self, name_or_key: str, other_keys: Callable[[], Iterable[bytes]] = tuple) -> KnownPeer:
+        """A peer by name, fingerprint, a beginning of one, or the whole public key, which need not be known; among
+        `other_keys` by fingerprint, where none that was named fits.
         """
-        if _is_key(named):
-            return self.get(parse_public(named))
-        word = named.strip().casefold()
-        known = self.all()
-        found = (
-            [peer for peer in known if peer.name.casefold() == word]
-            or _those_that_begin(known, word)
-            or _those_that_begin([KnownPeer(key=key) for key in unnamed()], word)
+        if _is_key(name_or_key):
+            return self.get(parse_public(name_or_key))
+        word = name_or_key.strip().casefold()
+        peers = self.all()
+        matches = (
+            [peer for peer in peers if peer.name.casefold() == word]
+            or _those_that_begin(peers, word)
+            or _those_that_begin([KnownPeer(key=key) for key in other_keys()], word)
         )
-        if len(found) > 1:
-            raise Conflict(f"{named!r} is the beginning of {len(found)} peers' fingerprints: say more of it.")
-        if not found:
-            names = ", ".join(peer.title for peer in known[:5])
-            listed = f" Known are {names}{' …' if len(known) > 5 else ''}." if known else " None is known yet."
-            raise NotFound(f"There is no peer {named[:80]!r} here.{listed} A public key (rbk1…) names a new one.")
-        return found[0]
+        if len(matches) > 1:
+            raise Conflict(f"{name_or_key!r} is the beginning of {len(matches)} peers' fingerprints: say more of it.")
+        if not matches:
+            names = ", ".join(peer.title for peer in peers[:5])
+            hint = f" Known are {names}{' …' if len(peers) > 5 else ''}." if peers else " None is known yet."
+            raise NotFound(f"There is no peer {name_or_key[:80]!r} here.{hint} A public key (rbk1…) names a new one.")
+        return matches[0]
 
     def keep(self, key: bytes, *, name: str | None = None, address: str | None = None) -> KnownPeer:
         """Note what is said; None leaves it as it was, "" takes it away."""
-        said: dict[str, Any] = {}
+        changes: dict[str, Any] = {}
         if name is not None:
-            said["name"] = _clean_peer_name(name)
+            changes["name"] = _clean_peer_name(name)
         if address is not None:
-            said["address"] = address_text(*parse_address(address)) if address else ""
+            changes["address"] = address_text(*parse_address(address)) if address else ""
         with self._alone() as peers:
-            other = next((p for p in peers.values() if p.key != key and p.name and p.name == said.get("name")), None)
+            other = next((p for p in peers.values() if p.key != key and p.name and p.name == changes.get("name")), None)
             if other is not None:
                 raise Conflict(f"{other.name} is the name of {other.fingerprint} already: choose another --name.")
             if key not in peers and len(peers) >= MOST_PEERS:
                 raise InvalidInput(f"There are {len(peers):,} peers already: remove some first.")
-            peers[key] = replace(peers.get(key) or KnownPeer(key=key), **said)
+            peers[key] = replace(peers.get(key) or KnownPeer(key=key), **changes)
             self._write(peers)
             return peers[key]
 
@@ -121,13 +121,13 @@ class PeerBook:
 
     @contextmanager
     def _alone(self) -> Iterator[dict[bytes, KnownPeer]]:
-        held = hold(self._lock, wait_s=_WAIT_S)
-        if held is None:
+        lock = hold(self._lock, wait_s=_WAIT_S)
+        if lock is None:
             raise BankBusy("Another process is changing the peers of this bank: try again.")
         try:
             yield self._read()
         finally:
-            os.close(held)
+            os.close(lock)
 
 
 def _clean_peer_name(name: str) -> str:
@@ -145,5 +145,5 @@ def _those_that_begin(peers: Iterable[KnownPeer], word: str) -> list[KnownPeer]:
     return [peer for peer in peers if peer.fingerprint.removeprefix("rb1-").startswith(start)]
 
 
-def _is_key(named: str) -> bool:
-    return named.strip().startswith("rbk1")
+def _is_key(text: str) -> bool:
+    return text.strip().startswith("rbk1")

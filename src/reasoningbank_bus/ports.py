@@ -1,4 +1,4 @@
-"""What the parts of the bus owe to each other: the log of entries, as the node and the bank's side see it."""
+"""Ports of the bus: the log of entries, as the node and the bank's side see it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ RecordIn = tuple[RecordName, str]
 
 
 def unwanted_state(name: RecordName) -> str:
-    """What the state of a log calls a record that was erased in it alone."""
+    """Name in the state of a log for a record that was erased in it alone."""
     return f"unwanted {name.author.hex()} {name.id}"
 
 
 class AddedWith(TypedDict, total=False):
-    """What goes into the log with entries, or is known of them."""
+    """Options of `add`: what goes into the log with entries, or is known of them."""
 
     encoded: Sequence[bytes]
     """Their bytes, where they are at hand."""
@@ -51,9 +51,9 @@ class EntryLog(Protocol):
         """Where the entries stand that these erasures reach."""
         ...
 
-    def erase(self, erasures: Sequence[Entry], unwanted: Sequence[RecordName] = ()) -> list[Standing]:
-        """Forget the entries that these erasures reach, for good; where those stood that went. What is `unwanted` is
-        erased in this log alone, and counts as erased from then on.
+    def erase(self, erasures: Sequence[Entry], local_records: Sequence[RecordName] = ()) -> list[Standing]:
+        """Forget the entries that these erasures reach, for good; returns where those stood that went.
+        `local_records` are erased in this log alone, and count as erased from then on.
         """
         ...
 
@@ -74,13 +74,13 @@ class EntryLog(Protocol):
         ...
 
     def erased(self, records: Iterable[RecordIn]) -> set[RecordIn]:
-        """Those of the records that an erasure which is here reaches, or that are unwanted."""
+        """The records that an erasure which is here reaches, or that were erased in this log alone."""
         ...
 
     def state(self, name: str) -> bytes | None: ...
 
     def states(self, names: Iterable[str]) -> dict[str, bytes]:
-        """Those of the values that are remembered, by their names: many at once."""
+        """The values that are remembered, by their names: many at once."""
         ...
 
     def keep_state(self, values: Mapping[str, bytes | None]) -> None:
@@ -88,7 +88,7 @@ class EntryLog(Protocol):
         ...
 
     def spent(self, intent: bytes, period: int) -> Mapping[str, int]:
-        """What was spent of a grant in one of its periods, by what it was."""
+        """Amounts that were spent of a grant in one of its periods, by what they were spent on."""
         ...
 
     def spend(self, spends: Sequence[Spend]) -> None:

@@ -9,16 +9,16 @@ from typing import Any
 from reasoningbank_bus.views import RefusalView
 
 AGAIN_S = 600.0
-"""So long nothing more is written of one reason."""
+"""How long nothing more is written of one reason."""
 Row = Mapping[str, Any]
-"""What a node says of one reason."""
+"""One reason of refusal, as a node reports it."""
 _log = logging.getLogger("reasoningbank_bus")
 
 
 class RefusalLog:
     def __init__(self) -> None:
         self._written: dict[tuple[str, bool], tuple[int, float]] = {}
-        """By the reason: how many there were when it was last written, and when."""
+        """Count and moment when it was last written, by the reason."""
 
     def write(self, rows: Iterable[Row], view: Callable[[Row], RefusalView], now_s: float) -> None:
         """Write those that are due; `view` puts one into words, for which names are looked up."""

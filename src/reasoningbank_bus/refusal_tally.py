@@ -15,7 +15,7 @@ MOST_REMEMBERED = 10_000
 
 
 class LatestRefusal(NamedTuple):
-    """What was refused last for one reason."""
+    """The latest refusal for one reason."""
 
     author: bytes
     """Who wrote it, or asked."""
@@ -25,7 +25,7 @@ class LatestRefusal(NamedTuple):
 
 
 def refusal_of(entry: Entry) -> LatestRefusal:
-    """What there is to say of an entry that was refused."""
+    """Author, namespace and action of an entry that was refused."""
     if entry.kind == "erased":
         action = "erase"
     elif entry.author != entry.record.author:

@@ -1,4 +1,4 @@
-"""What a person can do about a refusal, in one sentence with the command that does it."""
+"""Remedies for refusals: what a person can do, in one sentence with the command that does it."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ _OF_OURS: Mapping[str, str] = MappingProxyType(
 
 
 def remedy_for(code: str, *, who: str, namespace: str, action: str, is_ours: bool) -> str:
-    """What to do about a refusal of something that `who` (a name or a key) wrote; "" where nothing is known."""
-    told = (_OF_OURS if is_ours else _OF_THEIRS).get(code, "")
-    return told.format(
+    """The remedy for a refusal of something that `who` (a name or a key) wrote; "" where nothing is known."""
+    sentence = (_OF_OURS if is_ours else _OF_THEIRS).get(code, "")
+    return sentence.format(
         who=shlex.quote(who) if who else "KEY",
         may=f" --may {action}" if action and action not in _USUAL else "",
         where=f" --in {shlex.quote(namespace)}" if namespace else "",
@@ -71,5 +71,5 @@ _THERE: Mapping[str, str] = MappingProxyType(
 
 
 def remedy_there(code: str, own_key: str) -> str:
-    """What to do about a refusal by another bank of something that is ours."""
+    """The remedy for a refusal by another bank of something that is ours."""
     return _THERE.get(code, "").format(key=own_key)

@@ -25,8 +25,12 @@ def revoke_again(bank: Bank, rights: Rights) -> None:
     """Take out those that this node has revoked and of whom the bank never heard that: it comes from a backup. What
     the user has taken back since stays taken back.
     """
-    holders = {one.target for one in rights.revocations() if one.what == "holder" and one.issuer == rights.own}
+    holders = {
+        revocation.target
+        for revocation in rights.revocations()
+        if revocation.what == "holder" and revocation.issuer == rights.own
+    }
     with bank.context.store.read(bank.tenant) as reader:
-        heard = {ruling.target for ruling in reader.select(Ruling, {"kind": RulingKind.REVOKE.value})}
-    for origin in sorted({origin_of_author(holder) for holder in holders} - heard):
+        origins = {ruling.target for ruling in reader.select(Ruling, {"kind": RulingKind.REVOKE.value})}
+    for origin in sorted({origin_of_author(holder) for holder in holders} - origins):
         bank.trust.revoke(origin, comment="revoked on the bus, before this bank was put back")

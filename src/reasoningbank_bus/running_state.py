@@ -1,4 +1,4 @@
-"""Whether a node is up for a bank, and what it last said of itself: a lock, and a file that is written each second.
+"""Lock and report of a bank's node: whether one is up, and the file in which it says each second how it is.
 
 Needs no library of the bus, so `status` and `doctor` can ask without it.
 """
@@ -21,51 +21,51 @@ _SAID = "status.json"
 
 
 def is_on_the_bus(folder: Path | None) -> bool:
-    """Whether the bank with this folder has a key."""
+    """True if the bank with this folder has a key."""
     return folder is not None and (folder / KEY_FILE).exists()
 
 
 def is_up(folder: Path) -> bool:
-    """Whether some process runs a node for it now."""
+    """True if some process runs a node for it now."""
     if not (folder / _LOCK).exists():
         return False
-    held = hold(folder / _LOCK)
-    if held is None:
+    lock = hold(folder / _LOCK)
+    if lock is None:
         return True
-    os.close(held)
+    os.close(lock)
     return False
 
 
 @contextmanager
 def being_up(folder: Path) -> Iterator[None]:
     """Be the one process that runs the node of a bank."""
-    held = hold(folder / _LOCK, wait_s=1.0)
-    if held is None:
-        said = last_said(folder)
-        who = f" (process {said['process']}{_at(said)})" if said else ""
+    lock = hold(folder / _LOCK, wait_s=1.0)
+    if lock is None:
+        report = last_said(folder)
+        who = f" (process {report['process']}{_at(report)})" if report else ""
         raise Conflict(f"The bus of this bank is up already{who}: a bank has one node at a time.")
     try:
         yield
     finally:
-        os.close(held)
+        os.close(lock)
 
 
-def _at(said: Mapping[str, Any]) -> str:
-    return f", listening at {said['listen']}" if said.get("listen") else ""
+def _at(report: Mapping[str, Any]) -> str:
+    return f", listening at {report['listen']}" if report.get("listen") else ""
 
 
-def say(folder: Path, said: Mapping[str, Any]) -> None:
+def say(folder: Path, report: Mapping[str, Any]) -> None:
     """Leave word for other processes. What is lost with the machine, or on a full disk, is said again a second later:
     a node does not go down for want of it.
     """
     with suppress(OSError), whole_file(folder / _SAID, durable=False) as file:
-        file.write(json.dumps(said).encode())
+        file.write(json.dumps(report).encode())
 
 
 def last_said(folder: Path) -> dict[str, Any]:
-    """What the node last said, whether or not it is still up; nothing if it never was."""
+    """The node's last report, whether or not it is still up; empty if it never was."""
     with suppress(OSError, ValueError):
-        said = json.loads((folder / _SAID).read_bytes())
-        if isinstance(said, dict):
-            return said
+        report = json.loads((folder / _SAID).read_bytes())
+        if isinstance(report, dict):
+            return report
     return {}

@@ -83,8 +83,8 @@ class RunningNode:
         self.ended.add_done_callback(self._note_end)
         self._started.result(START_WITHIN_S)
 
-    def _note_end(self, ended: Future[None]) -> None:
-        error = ended.exception()
+    def _note_end(self, future: Future[None]) -> None:
+        error = future.exception()
         if error is None:
             return
         if not self._started.done():
@@ -163,28 +163,28 @@ class RunningNode:
 
     def _heed_others(self, now: float) -> list[Effect]:
         """Take over grants, revocations, roots and peers that another process wrote to the log, if any did."""
-        changed = self._log.change_number()
-        if changed == self._heeded:
+        number = self._log.change_number()
+        if number == self._heeded:
             return []
-        self._heeded = changed
+        self._heeded = number
         self._bank.wake(rights_changed=True)
         fresh = add_kept(self._rights, self._log, barred_peers(self._bus.bank))
         self._node.set_peers(self._peers())
         return [*self._node.publish(fresh, now), *self._node.change_rights(now)]
 
     def _say(self, now: float) -> list[Effect]:
-        said = describe_node(
+        report = describe_node(
             self._node.status(now),
             self._endpoint.failures,
             self._endpoint.ends,
             unsent=self._bank.unsent,
-            unapplied=self._bank.unapplied,
+            apply_refusals=self._bank.unapplied,
             now=now,
             now_s=time.time(),
         )
         ours = {"listen": self.listen, "public": self.public, "up_since": self._up_since, "trouble": self._bank.trouble}
-        say(self._bus.folder, {**said, **ours})
-        self._refusal_log.write(said["refused"], partial(refusal_view, self._bus), said["at"])
+        say(self._bus.folder, {**report, **ours})
+        self._refusal_log.write(report["refused"], partial(refusal_view, self._bus), report["at"])
         return []
 
     # ------------------------------------------------------------ between the threads
@@ -199,16 +199,22 @@ class RunningNode:
         elif isinstance(effect, Search):
             self._searchers.submit(self._search, effect)
 
-    def _search(self, asked: Search) -> None:
+    def _search(self, question: Search) -> None:
         try:
             hits: Any = answer(
-                self._bus.bank, self._log, self._bank.rights, asked.peer, asked.query, asked.namespace, asked.limit
+                self._bus.bank,
+                self._log,
+                self._bank.rights,
+                question.peer,
+                question.query,
+                question.namespace,
+                question.limit,
             )
         except BusRefusal as refusal:
             hits = refusal
         except BankError as error:
             hits = BusRefusal("over_limit", f"this bank cannot search now: {type(error).__name__}")
-        self._endpoint.submit(partial(self._node.answered, asked.peer, asked.request, hits))
+        self._endpoint.submit(partial(self._node.answered, question.peer, question.request, hits))
 
 
 @contextmanager

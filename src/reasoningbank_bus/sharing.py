@@ -1,4 +1,4 @@
-"""What is shared, as the doors show and change it."""
+"""The sharing policy, as the doors show and change it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def policy_json(policy: Policy) -> dict[str, Any]:
 
 
 def change_policy(log: EntryLog, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """What is shared after some of it was changed; without changes, as it is."""
+    """The sharing policy after some of it was changed; without changes, as it is."""
     policy = read_policy(log)
     unknown = [name for name in changes if name not in _KNOBS]
     if unknown:
         raise InvalidInput(f"Nothing is shared by {unknown[0]!r}: say some of {', '.join(_KNOBS)}.")
     if changes:
-        said = {name: tuple(value) if isinstance(value, list) else value for name, value in changes.items()}
-        policy = keep_policy(log, msgspec.structs.replace(policy, **said))
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in changes.items()}
+        policy = keep_policy(log, msgspec.structs.replace(policy, **values))
     return policy_json(policy)
 
 

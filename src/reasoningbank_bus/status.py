@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from reasoningbank_bus.quic.link_ends import LinkEnds
 
 SECOND_MACHINE_S = 180.0
-"""So long a second machine is spoken of after it was last turned away; it tries again each minute or so."""
+"""How long `status` reports a rejected second machine with a peer's key. It tries again about once a minute."""
 
 
 def describe_node(
@@ -33,15 +33,15 @@ def describe_node(
     ends: LinkEnds,
     *,
     unsent: RefusalTally,
-    unapplied: RefusalTally,
+    apply_refusals: RefusalTally,
     now: float,
     now_s: float,
 ) -> dict[str, Any]:
-    """What a node says of itself, as JSON, for `find_status` in another process."""
+    """A node's report on itself, as JSON, for `find_status` in another process."""
     theirs = RefusalTally()
     theirs.counts.update(status.refused)
     theirs.latest.update(status.latest_refused)
-    theirs.include(unapplied)
+    theirs.include(apply_refusals)
     return {
         "process": os.getpid(),
         "at": now_s,
@@ -72,14 +72,14 @@ def _describe_refused(tally: RefusalTally, *, is_ours: bool) -> list[dict[str, A
 
 
 def _describe_peer(peer: PeerStatus, now_s: float) -> dict[str, Any]:
-    heard = peer.seconds_since_heard
+    silence = peer.seconds_since_heard
     return {
         "key": peer.key.hex(),
         "name": peer.name,
         "address": peer.address,
         "connected": peer.connected,
         "state": peer.state,
-        "seen_at": None if heard is None else now_s - heard,
+        "seen_at": None if silence is None else now_s - silence,
         "behind": peer.behind,
         "lacks": peer.lacks,
         "sent": peer.counts.get("entries_out", 0),
@@ -95,23 +95,26 @@ def find_status(bus: BusHome) -> BusStatus:
     if not bus.is_initialised:
         is_elsewhere = kept_fingerprint(bus.bank) != ""
         return _without_key(str(missing_key(bus.bank, bus.folder)) if is_elsewhere else "")
-    said, up, own = last_said(bus.folder), is_up(bus.folder), bus.key.public
-    shared, taken = bus.log.counts(own)
+    report, up, own = last_said(bus.folder), is_up(bus.folder), bus.key.public
+    own_count, peer_count = bus.log.counts(own)
+    rows = report.get("refused", ())
+    # What an earlier version left here is a mapping of counts.
+    reasons = sorted(rows, key=lambda row: -row["count"]) if isinstance(rows, list) else []
     return BusStatus(
         key=bus.identity.key,
         fingerprint=bus.fingerprint,
         is_up=up,
-        process=said.get("process") if up else None,
-        listen=said.get("listen", "") if up else "",
-        public=said.get("public", "") if up else "",
-        up_since_at=said.get("up_since") if up else None,
+        process=report.get("process") if up else None,
+        listen=report.get("listen", "") if up else "",
+        public=report.get("public", "") if up else "",
+        up_since_at=report.get("up_since") if up else None,
         shares=policy_json(read_policy(bus.log)),
-        shared=shared,
-        taken=taken,
+        shared=own_count,
+        taken=peer_count,
         waiting=bus.log.count_after(Applier(bus.bank, bus.log, own).applied_up_to()),
-        refusals=_refusal_views(bus, said),
-        trouble=said.get("trouble", "") if up else "",
-        peers=tuple(_peer_views(bus, said, is_up=up)),
+        refusals=tuple(refusal_view(bus, row) for row in reasons),
+        trouble=report.get("trouble", "") if up else "",
+        peers=tuple(_peer_views(bus, report, is_up=up)),
         roots=tuple(root.title for root in bus.roots()),
     )
 
@@ -136,20 +139,12 @@ def _without_key(trouble: str) -> BusStatus:
     )
 
 
-def _refusal_views(bus: BusHome, said: Mapping[str, Any]) -> tuple[RefusalView, ...]:
-    """The most first."""
-    rows = said.get("refused", ())
-    # What an earlier version left here is a mapping of counts.
-    found = rows if isinstance(rows, list) else []
-    return tuple(refusal_view(bus, row) for row in sorted(found, key=lambda row: -row["count"]))
-
-
 def refusal_view(bus: BusHome, row: Mapping[str, Any]) -> RefusalView:
-    """What a node said of one reason, with names and what to do."""
+    """One reason of refusal that a node reported, with names and what to do."""
     code, is_ours, key = row["code"], row["ours"], bytes.fromhex(row["author"])
     author = bus.book.get(key) if key else None
-    known = author is not None and bool(author.name)
-    who = "" if author is None else author.name if known else author.key_text
+    has_name = author is not None and bool(author.name)
+    who = "" if author is None else author.name if has_name else author.key_text
     return RefusalView(
         code=code,
         count=row["count"],
@@ -162,42 +157,42 @@ def refusal_view(bus: BusHome, row: Mapping[str, Any]) -> RefusalView:
     )
 
 
-def _peer_views(bus: BusHome, said: Mapping[str, Any], *, is_up: bool) -> list[PeerView]:
-    """Those that were named, then those that have come without."""
-    heard = {bytes.fromhex(peer["key"]): peer for peer in said.get("peers", ())}
-    named = {peer.key: peer for peer in bus.peers()}
-    others = [bus.peer(public_text(key)) for key in heard if key not in named]
-    return [_peer_view(peer, heard.get(peer.key, {}), said, is_up=is_up) for peer in (*named.values(), *others)]
+def _peer_views(bus: BusHome, report: Mapping[str, Any], *, is_up: bool) -> list[PeerView]:
+    """Peers that were named, then peers that have come without a name."""
+    rows = {bytes.fromhex(peer["key"]): peer for peer in report.get("peers", ())}
+    peers = {peer.key: peer for peer in bus.peers()}
+    strangers = [bus.peer(public_text(key)) for key in rows if key not in peers]
+    return [_peer_view(peer, rows.get(peer.key, {}), report, is_up=is_up) for peer in (*peers.values(), *strangers)]
 
 
-def _peer_view(peer: KnownPeer, heard: Mapping[str, Any], said: Mapping[str, Any], *, is_up: bool) -> PeerView:
+def _peer_view(peer: KnownPeer, row: Mapping[str, Any], report: Mapping[str, Any], *, is_up: bool) -> PeerView:
     return PeerView(
         key=peer.key_text,
         fingerprint=peer.fingerprint,
-        name=peer.name or heard.get("name", ""),
-        address=peer.address or heard.get("address", ""),
+        name=peer.name or row.get("name", ""),
+        address=peer.address or row.get("address", ""),
         trust=peer.trust,
-        state=_state(heard, is_up=is_up),
-        seen_at=heard.get("seen_at"),
-        behind=heard.get("behind"),
-        sent=heard.get("sent", 0),
-        received=heard.get("received", 0),
-        refused=heard.get("refused", {}),
-        refuses=heard.get("refuses", {}),
-        problem=_problem(peer, heard, said) if is_up else "",
+        state=_state(row, is_up=is_up),
+        seen_at=row.get("seen_at"),
+        behind=row.get("behind"),
+        sent=row.get("sent", 0),
+        received=row.get("received", 0),
+        refused=row.get("refused", {}),
+        refuses=row.get("refuses", {}),
+        problem=_problem(peer, row, report) if is_up else "",
     )
 
 
-def _problem(peer: KnownPeer, heard: Mapping[str, Any], said: Mapping[str, Any]) -> str:
-    if not heard.get("connected"):
-        failed: str = said.get("failures", {}).get(peer.address, "")
-        return failed or said.get("ends", {}).get(peer.key.hex(), "")
-    if _is_recent(heard.get("second_at"), said):
+def _problem(peer: KnownPeer, row: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+    if not row.get("connected"):
+        failure: str = report.get("failures", {}).get(peer.address, "")
+        return failure or report.get("ends", {}).get(peer.key.hex(), "")
+    if _is_recent(row.get("second_at"), report):
         return (
             "It turned another machine away that came with the key of this bank. Two machines must not use one key at "
             "once: on the other one, move the folder bank.db.bus away, then `reasoningbank bus init`."
         )
-    if _is_recent(said.get("second_machines", {}).get(peer.key.hex()), said):
+    if _is_recent(report.get("second_machines", {}).get(peer.key.hex()), report):
         return (
             "Another machine with the same key was turned away while this one is connected; what it has comes when "
             "this one goes. Give it a key of its own: move its folder bank.db.bus away, then `reasoningbank bus init`."
@@ -205,11 +200,11 @@ def _problem(peer: KnownPeer, heard: Mapping[str, Any], said: Mapping[str, Any])
     return ""
 
 
-def _is_recent(second_at: float | None, said: Mapping[str, Any]) -> bool:
-    return second_at is not None and said["at"] - second_at < SECOND_MACHINE_S
+def _is_recent(second_at: float | None, report: Mapping[str, Any]) -> bool:
+    return second_at is not None and report["at"] - second_at < SECOND_MACHINE_S
 
 
-def _state(heard: Mapping[str, Any], *, is_up: bool) -> str:
+def _state(row: Mapping[str, Any], *, is_up: bool) -> str:
     if not is_up:
         return "not_up"
-    return "connected" if heard.get("connected") else "away"
+    return "connected" if row.get("connected") else "away"

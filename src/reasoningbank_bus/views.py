@@ -1,4 +1,4 @@
-"""What the doors of the bus show: identity, grants, peers, status, hits of another bank. Plain values, no libraries."""
+"""Values that the doors of the bus show: identity, grants, peers, status, hits of another bank. Plain, no libraries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class BusIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrantTerms:
-    """What a grant gives: `Bus.grant(holder, actions=…, caps={"records": 1000})`."""
+    """Terms of a grant: `Bus.grant(holder, actions=…, caps={"records": 1000})`."""
 
     actions: tuple[str, ...] = USUAL_ACTIONS
     namespaces: tuple[str, ...] = ("*",)
@@ -58,7 +58,7 @@ class GrantView:
     scopes: tuple[str, ...]
     caps: Mapping[str, int]
     spent: Mapping[str, int]
-    """Of the caps, in the period that runs: counted here."""
+    """Amounts spent of the caps, in the period that runs: counted here."""
     period_s: int
     starts_at: float
     expires_at: float
@@ -70,7 +70,7 @@ class GrantView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withdrawn:
-    """What was revoked."""
+    """Result of a revocation."""
 
     target: str
     grants: tuple[str, ...]
@@ -96,9 +96,9 @@ class PeerView:
     sent: int
     received: int
     refused: Mapping[str, int]
-    """What we did not take of it, by the code of the reason."""
+    """Counts of what we did not take of it, by the code of the reason."""
     refuses: Mapping[str, int]
-    """What it did not take of ours."""
+    """Counts of what it did not take of ours."""
     problem: str
     """Why it could not be dialled; "" if nothing is known to be wrong."""
 
@@ -110,7 +110,7 @@ class RefusalView:
     code: str
     count: int
     is_ours: bool
-    """Whether it is ours and was not sent; else it is others' and was not taken."""
+    """True if it is ours and was not sent; else it is others' and was not taken."""
     reason: str
     author: str
     """A name or fingerprint; "" where nobody can be named."""
@@ -118,7 +118,7 @@ class RefusalView:
     namespace: str
     """"" where it belongs to none."""
     remedy: str
-    """What to do about it."""
+    """Advice on what to do about it."""
 
     @property
     def sentence(self) -> str:
@@ -146,7 +146,7 @@ class BusStatus:
     waiting: int
     """Entries that the bank has not looked at yet."""
     refusals: tuple[RefusalView, ...]
-    """What was not taken of others or not sent of ours, the most first."""
+    """Reasons for which something was not taken of others or not sent of ours, the most frequent first."""
     trouble: str
     """Why the bank itself cannot be worked on now; "" when it can."""
     peers: tuple[PeerView, ...]
@@ -156,8 +156,8 @@ class BusStatus:
     def refused(self) -> Mapping[str, int]:
         """How much of either, by the code of the reason."""
         counts: Counter[str] = Counter()
-        for one in self.refusals:
-            counts[one.code] += one.count
+        for refusal in self.refusals:
+            counts[refusal.code] += refusal.count
         return counts
 
 

@@ -41,7 +41,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What is said to the agent, and how much of it there is."""
+    """Text for the agent, and how much of it there is."""
 
     text: str = ""
     rules: int = 0
@@ -50,9 +50,9 @@ class Advice:
     @property
     def notice(self) -> str:
         """For the user: that something was recalled; "" when nothing was."""
-        told = [counted(self.rules, "rule of yours", "rules of yours")] if self.rules else []
-        told += [counted(self.lessons, "lesson")] if self.lessons else []
-        return f"ReasoningBank: {' and '.join(told)} recalled" if told else ""
+        counts = [counted(self.rules, "rule of yours", "rules of yours")] if self.rules else []
+        counts += [counted(self.lessons, "lesson")] if self.lessons else []
+        return f"ReasoningBank: {' and '.join(counts)} recalled" if counts else ""
 
 
 NOTHING = Advice()
@@ -69,28 +69,28 @@ def say(
             return NOTHING
         room = min(policy.prompt_tokens, policy.session_tokens - speaking.tokens) - _MARKS_TOKENS
         fresh_rules = [rule for rule in rules if rule.id not in speaking.shown and rule.id not in moment.heard]
-        said, spent = _fitting(fresh_rules, [rule_line(rule) for rule in fresh_rules], USER_SAID, room)
+        user_rules, cost = _fitting(fresh_rules, [rule_line(rule) for rule in fresh_rules], USER_SAID, room)
         fresh = [hit for hit in hits if hit.id not in speaking.shown]
-        fitting, _ = _fitting(fresh, [line_of(hit) for hit in fresh], moment.heading, room - spent)
+        fitting, _ = _fitting(fresh, [line_of(hit) for hit in fresh], moment.heading, room - cost)
         # The log is the session's own, so its name draws the same lots whoever answers the hook.
-        chosen, withheld = divide(fitting, log.stem, moment.holdout)
-        text = marked(render_lines(said, chosen, moment.heading)) if said or chosen else ""
+        lessons, withheld = divide(fitting, log.stem, moment.holdout)
+        text = marked(render_lines(user_rules, lessons, moment.heading)) if user_rules or lessons else ""
         # Taking a mark apart may add a little; what no longer fits is not said.
         if text and count_tokens(text) > room + _MARKS_TOKENS:
-            text, said, chosen, withheld = "", [], [], []
-        if said or chosen or withheld or moment.prompt:
+            text, user_rules, lessons, withheld = "", [], [], []
+        if user_rules or lessons or withheld or moment.prompt:
             speaking.note(
                 LogEntry(
                     at=moment.now,
-                    shown=(*moment.heard, *(rule.id for rule in said), *(hit.id for hit in chosen)),
+                    shown=(*moment.heard, *(rule.id for rule in user_rules), *(hit.id for hit in lessons)),
                     withheld=tuple(hit.id for hit in withheld),
-                    on_trial=tuple(hit.id for hit in (*chosen, *withheld) if moment.holdout),
+                    on_trial=tuple(hit.id for hit in (*lessons, *withheld) if moment.holdout),
                     holdout=moment.holdout,
                     tokens=count_tokens(text),
                     prompt=moment.prompt,
                 )
             )
-        return Advice(text=text, rules=len(said), lessons=len(chosen))
+        return Advice(text=text, rules=len(user_rules), lessons=len(lessons))
 
 
 def render_lines(rules: Sequence[Rule], hits: Sequence[Remembered], heading: str) -> str:
@@ -103,11 +103,11 @@ def _fitting(records: Sequence[R], lines: Sequence[str], heading: str, max_token
     """Hits that get into the budget under their heading, the first ones first; the rest is left out whole. And what
     they cost.
     """
-    kept: list[R] = []
-    spent = 0
+    fit: list[R] = []
+    total = 0
     for record, line in zip(records, lines, strict=True):
-        cost = count_tokens(line) + 1 + (0 if kept else count_tokens(heading) + 1)
-        if spent + cost <= max_tokens:
-            kept.append(record)
-            spent += cost
-    return kept, spent
+        cost = count_tokens(line) + 1 + (0 if fit else count_tokens(heading) + 1)
+        if total + cost <= max_tokens:
+            fit.append(record)
+            total += cost
+    return fit, total

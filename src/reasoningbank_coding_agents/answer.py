@@ -1,7 +1,7 @@
 """Answers one hook event of a coding agent: the JSON to print, in the agent's own shape.
 
-Knows which event is whose business, and loads no more than that one needs: most events come to nothing. Whatever a
-caller must do about time and failure is the caller's.
+Dispatches by event, and loads no more than that one needs: most events come to nothing. Whatever a caller must do about
+time and failure is the caller's.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def answer_event(event: Event, house: House) -> str:
 
             if answer := answer_to_proposals(event, house, spaces):
                 return answer
-            heard, notice = hear_rules(event, house, spaces)
-            advice = _at_prompt(event, house, spaces, heard)
+            rule_ids, notice = hear_rules(event, house, spaces)
+            advice = _at_prompt(event, house, spaces, rule_ids)
         case events.BEFORE_TOOL:
             return _before_tool(event, house, spaces)
         case events.AFTER_FAILURE:
@@ -71,28 +71,24 @@ def answer_event(event: Event, house: House) -> str:
     return _output(event, advice, house, spaces, notice)
 
 
-def _output(event: Event, advice: Advice | None, house: House, spaces: Spaces, told: str = "") -> str:
-    """Advice found now; where there is none, what the prompt asks for and could not be said with it. `told` is for
-    the user alone.
+def _output(event: Event, advice: Advice | None, house: House, spaces: Spaces, for_user: str = "") -> str:
+    """Advice found now; where there is none, what the prompt asks for and could not be said with it. `for_user` is
+    for the user alone.
     """
     if (advice is None or not advice.text) and event.kind in _LATER:
         advice = _for_prompt_before(event, house, spaces) if event.prompt else _what_is_owed(event, house, spaces)
     text, notice = ("", "") if advice is None else (advice.text, advice.notice)
-    moved = _moved_notice(event, house)
-    host = host_named(event.agent)
-    if moved and not host.shows_notices and event.named in host.reads_context_at:
-        from reasoningbank.guard.envelope import marked
-
-        text = "\n\n".join(filter(None, (text, marked(f"Tell the user: {moved}"))))
-    notice = "\n".join(filter(None, (". ".join(filter(None, (notice, moved))), told)))
-    return output_line(event.agent, event.named, text, notice)
-
-
-def _moved_notice(event: Event, house: House) -> str:
     from reasoningbank_coding_agents.moved_notice import ASKED_AT, moved_notice
 
     bank = house.bank() if event.kind in ASKED_AT and event.source not in FORGETFUL else None
-    return "" if bank is None else moved_notice(event, bank, place_of(house.location))
+    move_line = "" if bank is None else moved_notice(event, bank, place_of(house.location))
+    host = host_named(event.agent)
+    if move_line and not host.shows_notices and event.named in host.reads_context_at:
+        from reasoningbank.guard.envelope import marked
+
+        text = "\n\n".join(filter(None, (text, marked(f"Tell the user: {move_line}"))))
+    notice = "\n".join(filter(None, (". ".join(filter(None, (notice, move_line))), for_user)))
+    return output_line(event.agent, event.named, text, notice)
 
 
 # ---------------------------------------------------------------- speaking
@@ -113,8 +109,8 @@ def _at_start(event: Event, house: House, spaces: Spaces) -> Advice | None:
 
     if event.source in FORGETFUL:
         forget(_session_log(event, house))
-    known = event.source == _RESUMED
-    hits = [] if known else [*_lost(event, house, bank, spaces), *recall.for_start(bank, spaces)]
+    is_resumed = event.source == _RESUMED
+    hits = [] if is_resumed else [*_lost(event, house, bank, spaces), *recall.for_start(bank, spaces)]
     return _advice(event, house, bank, AT_START, _each_once(hits), rules=_rules(house, bank, spaces))
 
 
@@ -126,11 +122,11 @@ def _with_jobs(event: Event, house: House, advice: Advice | None) -> Advice | No
     from reasoningbank_coding_agents.advice import NOTHING
     from reasoningbank_coding_agents.host_jobs import request_for_jobs
 
-    request, told = request_for_jobs(bank, place_of(house.location)), advice or NOTHING
-    return replace(told, text="\n\n".join(filter(None, (told.text, request)))) if request else advice
+    request, base = request_for_jobs(bank, place_of(house.location)), advice or NOTHING
+    return replace(base, text="\n\n".join(filter(None, (base.text, request)))) if request else advice
 
 
-def _at_prompt(event: Event, house: House, spaces: Spaces, heard: Sequence[str]) -> Advice | None:
+def _at_prompt(event: Event, house: House, spaces: Spaces, rule_ids: Sequence[str]) -> Advice | None:
     bank = house.bank()
     if bank is None:
         return None
@@ -139,7 +135,7 @@ def _at_prompt(event: Event, house: House, spaces: Spaces, heard: Sequence[str])
     hits = _each_once([*recall.for_prompt(bank, spaces, event.prompt), *_lost(event, house, bank, spaces)])
     # The rules too: where the session's start was answered too late, nobody has said them yet.
     rules = _rules(house, bank, spaces)
-    return _advice(event, house, bank, FOR_PROMPT, hits, _digest(event.prompt), rules=rules, heard=heard)
+    return _advice(event, house, bank, FOR_PROMPT, hits, _digest(event.prompt), rules=rules, rule_ids=rule_ids)
 
 
 def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
@@ -148,8 +144,8 @@ def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
     command, paths = _command(event), _edited_files(event)
     is_watched = (command or paths) and house.policy.warn != OFF
     troubles = _troubles(house, spaces) if is_watched else []
-    noted = noted_rules(place_of(house.location), spaces.own) if is_watched else []
-    if not troubles and not noted:
+    rule_texts = noted_rules(place_of(house.location), spaces.own) if is_watched else []
+    if not troubles and not rule_texts:
         return _output(event, None, house, spaces)
     from reasoningbank_coding_agents.matching import before_edit
     from reasoningbank_coding_agents.objections import IntendedCall, objections_to, rules_against
@@ -164,7 +160,7 @@ def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
         cwd=event.cwd,
         branch=repository_branch(Path(event.cwd)),
     )
-    objections, ruled_out = objections_to(call, troubles), rules_against(call, noted)
+    objections, ruled_out = objections_to(call, troubles), rules_against(call, rule_texts)
     bank = house.bank() if objections.ids or ruled_out else None
     if bank is None:
         return _output(event, None, house, spaces)
@@ -172,7 +168,7 @@ def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
 
     # The view is only a file: what the records have in force now is what forbids.
     in_force = {rule.id: rule for rule in _rules_in_force(house, bank, spaces)} if ruled_out else {}
-    rules = [in_force[one] for one in rules_against(call, [RuleText(r.id, r.text) for r in in_force.values()])]
+    rules = [in_force[rule_id] for rule_id in rules_against(call, [RuleText(r.id, r.text) for r in in_force.values()])]
     hits = recall.by_ids(bank, spaces, objections.ids)
     against = refusal.reasons_against(hits, objections)
     way = refusal.way_of(house.policy.warn, host_named(event.agent))
@@ -182,10 +178,10 @@ def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
     only_rules = rules and not (objections.harmful or {hit.id for hit in against} & set(objections.known))
     key = refusal.call_key(event.tool, rules[0].id if only_rules else call.plain)
     reasons = rules[: refusal.MOST_REASONS]
-    refused = refusal.refuse_once(_session_log(event, house), key, reasons, against, house.policy, house.now)
-    if refused is None:
+    advice = refusal.refuse_once(_session_log(event, house), key, reasons, against, house.policy, house.now)
+    if advice is None:
         return _output(event, None, house, spaces)
-    return refusal_line(event.agent, event.named, refused.text, asks_user=way == ASK)
+    return refusal_line(event.agent, event.named, advice.text, asks_user=way == ASK)
 
 
 def _after_failure(event: Event, house: House, spaces: Spaces) -> Advice | None:
@@ -233,11 +229,11 @@ def _advice(
     prompt: str = "",
     *,
     rules: Sequence[Rule] = (),
-    heard: Sequence[str] = (),
+    rule_ids: Sequence[str] = (),
 ) -> Advice:
     from reasoningbank_coding_agents.advice import Moment, say
 
-    moment = Moment(heading=heading, now=house.now, prompt=prompt, holdout=bank.holdout, heard=tuple(heard))
+    moment = Moment(heading=heading, now=house.now, prompt=prompt, holdout=bank.holdout, heard=tuple(rule_ids))
     # What the agent would not pass on is not said, nor noted as shown.
     is_read = event.named in host_named(event.agent).reads_context_at
     return say(_session_log(event, house), hits if is_read else (), house.policy, moment, rules if is_read else ())
@@ -256,16 +252,16 @@ def _session_log(event: Event, house: House) -> SessionLog:
 
 
 def _lost(event: Event, house: House, bank: Bank, spaces: Spaces) -> list[Remembered]:
-    """What the session was told before its context was compacted, unless something was said since."""
+    """Memories that the session was told before its context was compacted, unless something was said since."""
     from reasoningbank_coding_agents import recall
     from reasoningbank_coding_agents.session_log import lost_in
 
-    lost = lost_in(_session_log(event, house))
-    return recall.by_ids(bank, spaces, lost) if lost else []
+    ids = lost_in(_session_log(event, house))
+    return recall.by_ids(bank, spaces, ids) if ids else []
 
 
 def _what_is_owed(event: Event, house: House, spaces: Spaces) -> Advice | None:
-    """What was found for the prompt that is being worked on, and came too late for it."""
+    """Advice that was found for the prompt that is being worked on, and came too late for it."""
     from reasoningbank_coding_agents.session_log import owed_in
 
     owed = owed_in(_session_log(event, house)) if event.session else ()
@@ -279,16 +275,16 @@ def _what_is_owed(event: Event, house: House, spaces: Spaces) -> Advice | None:
 
 
 def _for_prompt_before(event: Event, house: House, spaces: Spaces) -> Advice | None:
-    """What an agent that reads nothing with its prompt is told at the first calls that the prompt leads to."""
+    """Advice that an agent which reads nothing with its prompt gets at the first calls that the prompt leads to."""
     from reasoningbank_coding_agents import recall
     from reasoningbank_coding_agents.session_log import entries_in
 
-    log, asked = _session_log(event, house), _digest(event.prompt)
-    bank = None if any(entry.prompt == asked for entry in entries_in(log.path)) else house.bank()
+    log, digest = _session_log(event, house), _digest(event.prompt)
+    bank = None if any(entry.prompt == digest for entry in entries_in(log.path)) else house.bank()
     if bank is None:
         return None
     hits = _each_once([*recall.for_start(bank, spaces), *recall.for_prompt(bank, spaces, event.prompt)])
-    return _advice(event, house, bank, FOR_PROMPT, hits, asked, rules=_rules(house, bank, spaces))
+    return _advice(event, house, bank, FOR_PROMPT, hits, digest, rules=_rules(house, bank, spaces))
 
 
 def _digest(prompt: str) -> str:
@@ -310,12 +306,12 @@ def _troubles(house: House, spaces: Spaces) -> list[Trouble]:
 
 def _command(event: Event) -> str:
     for name in ("command", "cmd", "script"):
-        given = event.tool_input.get(name)
-        if isinstance(given, str):
-            return given
-        if isinstance(given, list) and all(isinstance(word, str) for word in given):
+        value = event.tool_input.get(name)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list) and all(isinstance(word, str) for word in value):
             # `["bash", "-lc", "ls"]` is `ls`.
-            return str(given[-1]) if len(given) == 3 and given[1].startswith("-") else " ".join(given)
+            return str(value[-1]) if len(value) == 3 and value[1].startswith("-") else " ".join(value)
     return ""
 
 
@@ -323,11 +319,11 @@ def _edited_files(event: Event) -> list[str]:
     """The files that a tool is about to change; reading one is never a mistake."""
     if not _CHANGES_FILES.search(event.tool):
         return []
-    several = event.tool_input.get("file_paths")
-    if isinstance(several, list):
-        return [path for path in several if isinstance(path, str)]
-    given = (event.tool_input.get(name) for name in ("file_path", "notebook_path", "path", "target_file"))
-    return [path for path in given if isinstance(path, str)][:1]
+    paths = event.tool_input.get("file_paths")
+    if isinstance(paths, list):
+        return [path for path in paths if isinstance(path, str)]
+    values = (event.tool_input.get(name) for name in ("file_path", "notebook_path", "path", "target_file"))
+    return [path for path in values if isinstance(path, str)][:1]
 
 
 # ---------------------------------------------------------------- listening
@@ -376,5 +372,5 @@ def _capture(event: Event, house: House, spaces: Spaces) -> None:
         from reasoningbank_coding_agents.session_log import forget
 
         forget(_session_log(event, house))
-    leave_note(place, event, spaces.own, house.now, captured=house.by_agent is None)
+    leave_note(place, event, spaces.own, house.now, by_hook=house.by_agent is None)
     start_reader(place, house.location)

@@ -45,7 +45,7 @@ class SkippedTranscript:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backfilled:
     sessions: Mapping[str, int] = field(default_factory=dict)
-    """By namespace: transcripts that told something new."""
+    """Number of transcripts that told something new, by namespace."""
     tasks: Mapping[str, int] = field(default_factory=dict)
     known: int = 0
     """Transcripts that were read before, and have not grown."""
@@ -59,7 +59,7 @@ def backfill(
     bank: ReasoningBank | None,
     place: StateDir,
     places: Places,
-    asked: BackfillRequest,
+    request: BackfillRequest,
     *,
     now: float,
     progress: Progress | None = None,
@@ -67,36 +67,36 @@ def backfill(
     """Without a bank nothing is kept, and it is only said what would be."""
     files = [
         (agent, path)
-        for agent in asked.agents
+        for agent in request.agents
         for path in transcripts.found(agent, places)
-        if transcripts.changed_at(path) >= asked.since
+        if transcripts.changed_at(path) >= request.since
     ]
     sessions: Counter[str] = Counter()
     tasks: Counter[str] = Counter()
-    skipped: list[SkippedTranscript] = []
-    known = 0
-    for done, (agent, path) in enumerate(files):
+    failures: list[SkippedTranscript] = []
+    known_count = 0
+    for number, (agent, path) in enumerate(files):
         if progress is not None:
-            progress(done, len(files))
+            progress(number, len(files))
         try:
             transcript = transcripts.open_transcript(agent, path)
             if _is_read(place, transcript):
-                known += 1
+                known_count += 1
                 continue
-            namespace = asked.namespace or _namespace(transcript)
-            told = _keep_tasks(bank, place, transcript, namespace, now)
+            namespace = request.namespace or _namespace(transcript)
+            count = _keep_tasks(bank, place, transcript, namespace, now)
         except (ImportRejected, InvalidInput) as error:
-            skipped.append(SkippedTranscript(path=path, why=str(error)))
+            failures.append(SkippedTranscript(path=path, why=str(error)))
             continue
         except OSError as error:
-            skipped.append(SkippedTranscript(path=path, why=f"it cannot be read ({error.strerror or error})."))
+            failures.append(SkippedTranscript(path=path, why=f"it cannot be read ({error.strerror or error})."))
             continue
-        if told:
+        if count:
             sessions[namespace] += 1
-            tasks[namespace] += told
+            tasks[namespace] += count
         else:
-            known += 1
-    return Backfilled(sessions=dict(sessions), tasks=dict(tasks), known=known, skipped=tuple(skipped))
+            known_count += 1
+    return Backfilled(sessions=dict(sessions), tasks=dict(tasks), known=known_count, skipped=tuple(failures))
 
 
 def _keep_tasks(bank: ReasoningBank | None, place: StateDir, transcript: Transcript, namespace: str, now: float) -> int:
@@ -117,12 +117,12 @@ def _keep_tasks(bank: ReasoningBank | None, place: StateDir, transcript: Transcr
         captured=False,
     )
     before = bank.context.store.head()
-    told = read_session(bank, place, note, now=now, eager=False)
-    return told if bank.context.store.head() != before else 0
+    count = read_session(bank, place, note, now=now, eager=False)
+    return count if bank.context.store.head() != before else 0
 
 
 def _is_read(place: StateDir, transcript: Transcript) -> bool:
-    """Whether a hook, or an earlier run, has read it to its end and it has not changed since."""
+    """True if a hook, or an earlier run, has read it to its end and it has not changed since."""
     try:
         state = json.loads(place.cursor(transcript.agent, transcript.session).read_text("utf-8"))
         return not state["open"] and float(state["at"]) > transcripts.changed_at(transcript.path)
@@ -134,8 +134,8 @@ def _namespace(transcript: Transcript) -> str:
     if transcript.folder is None:
         raise ImportRejected("it does not say in which folder it happened; --namespace NAME takes it all the same.")
     if not Path(transcript.folder).is_dir():
-        told = remote_namespace(transcript.remote) if transcript.remote else None
-        if told:
-            return told
+        namespace = remote_namespace(transcript.remote) if transcript.remote else None
+        if namespace:
+            return namespace
         raise ImportRejected(f"its folder {transcript.folder} is gone; --namespace NAME takes it all the same.")
     return spaces_of(transcript.folder, HookPolicy()).own

@@ -32,10 +32,10 @@ class CaptureNote:
     captured: bool
     """A hook that no agent called left it, while the session happened."""
     parent: str | None = None
-    """Of a subagent's run: the transcript of the session that started it."""
+    """Transcript of the session that started this one, which is a subagent's run."""
 
 
-def leave_note(place: StateDir, event: Event, namespace: str, now: float, *, captured: bool = True) -> None:
+def leave_note(place: StateDir, event: Event, namespace: str, now: float, *, by_hook: bool = True) -> None:
     note = {
         "agent": event.agent,
         "session": event.session,
@@ -43,7 +43,7 @@ def leave_note(place: StateDir, event: Event, namespace: str, now: float, *, cap
         "namespace": namespace,
         "ended": event.kind in (SESSION_END, SUBAGENT_STOP),
         "at": now,
-        "captured": captured,
+        "captured": by_hook,
         "parent": event.parent_transcript,
     }
     # A session that begins has nothing to lose yet.
@@ -58,12 +58,12 @@ def take_notes(place: StateDir) -> list[tuple[Path, CaptureNote]]:
         return []
     for path in folder.glob("*.json"):
         path.replace(path.with_suffix(TAKEN))
-    taken = [(path, note_in(path)) for path in folder.glob(f"*{TAKEN}")]
-    found = [(path, note) for path, note in taken if note is not None]
-    for path, note in taken:
+    pairs = [(path, note_in(path)) for path in folder.glob(f"*{TAKEN}")]
+    notes = [(path, note) for path, note in pairs if note is not None]
+    for path, note in pairs:
         if note is None:
             path.unlink(missing_ok=True)
-    return sorted(found, key=lambda pair: pair[1].at)
+    return sorted(notes, key=lambda pair: pair[1].at)
 
 
 def waiting(place: StateDir) -> int:
@@ -74,16 +74,16 @@ def waiting(place: StateDir) -> int:
 
 def note_in(path: Path) -> CaptureNote | None:
     try:
-        told = json.loads(path.read_text("utf-8"))
+        fields = json.loads(path.read_text("utf-8"))
         return CaptureNote(
-            agent=str(told["agent"]),
-            session=str(told["session"]),
-            transcript=str(told["transcript"]) if told["transcript"] else None,
-            namespace=str(told["namespace"]),
-            ended=bool(told["ended"]),
-            at=float(told["at"]),
-            captured=told.get("captured") is True,
-            parent=str(told["parent"]) if told.get("parent") else None,
+            agent=str(fields["agent"]),
+            session=str(fields["session"]),
+            transcript=str(fields["transcript"]) if fields["transcript"] else None,
+            namespace=str(fields["namespace"]),
+            ended=bool(fields["ended"]),
+            at=float(fields["at"]),
+            captured=fields.get("captured") is True,
+            parent=str(fields["parent"]) if fields.get("parent") else None,
         )
     except (OSError, ValueError, TypeError, KeyError):
         return None

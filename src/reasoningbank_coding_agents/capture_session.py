@@ -30,14 +30,14 @@ def read_session(bank: Bank, place: StateDir, note: CaptureNote, *, now: float, 
     if note.transcript is None:
         return 0
     eager = not bank.learning.patient if eager is None else eager
-    told = _read_run(bank, place, note, now=now, eager=eager)
+    count = _read_run(bank, place, note, now=now, eager=eager)
     for path in subagent_transcripts(Path(note.transcript)) if note.parent is None else ():
         run = replace(note, session=f"{note.session}/{path.stem}", transcript=str(path), parent=note.transcript)
         # One that ended by itself is not opened again by the session that goes on around it.
         with suppress(OSError, InvalidInput):
             if note.ended or not _is_over(place, run, path):
-                told += _read_run(bank, place, run, now=now, eager=eager)
-    return told
+                count += _read_run(bank, place, run, now=now, eager=eager)
+    return count
 
 
 def _is_over(place: StateDir, run: CaptureNote, path: Path) -> bool:
@@ -60,16 +60,16 @@ def _read_run(bank: Bank, place: StateDir, note: CaptureNote, *, now: float, eag
     groups = session_writer.shown_by_prompt(entries)
     context = bank.context
     for task in read.tasks:
-        shown = session_writer.shown_for(task.episode, groups)
-        if not session_writer.is_worth_keeping(task.episode) and not shown:
+        exposures = session_writer.shown_for(task.episode, groups)
+        if not session_writer.is_worth_keeping(task.episode) and not exposures:
             continue
         # One task that cannot be kept costs itself and not the others.
         with suppress(InvalidInput):
-            kept = session_writer.keep(context, task, eager=eager, captured=note.captured)
+            trajectory_id = session_writer.keep(context, task, eager=eager, by_hook=note.captured)
             over = note.ended or task.next_words is not None
-            session_writer.charge(context, kept, shown, over=over)
+            session_writer.charge(context, trajectory_id, exposures, over=over)
             if over:
-                session_writer.end(context, kept, task, shown)
+                session_writer.end(context, trajectory_id, task, exposures)
     state = {
         **asdict(read.cursor),
         "agent": note.agent,
@@ -87,15 +87,15 @@ def _read_run(bank: Bank, place: StateDir, note: CaptureNote, *, now: float, eag
 
 def _cursor_in(path: Path) -> TranscriptCursor:
     try:
-        told = _state_in(path)
-        return TranscriptCursor(offset=int(told["offset"]), mark=str(told["mark"]), prompt=str(told["prompt"]))
+        state = _state_in(path)
+        return TranscriptCursor(offset=int(state["offset"]), mark=str(state["mark"]), prompt=str(state["prompt"]))
     except (ValueError, TypeError, KeyError):
         return TranscriptCursor()
 
 
 def _state_in(path: Path) -> dict[str, Any]:
     try:
-        told = json.loads(path.read_text("utf-8"))
+        state = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return state if isinstance(state, dict) else {}

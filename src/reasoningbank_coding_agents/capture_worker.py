@@ -47,8 +47,8 @@ PATIENCE_S = 7 * 86_400.0
 
 
 def main(arguments: Sequence[str]) -> int:
-    named, *handed = arguments
-    location = locate(named or None)
+    bank_argument, *rest = arguments
+    location = locate(bank_argument or None)
     watchdog = threading.Timer(HARD_LIMIT_S, os._exit, (0,))
     watchdog.daemon = True
     watchdog.start()
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
         os.nice(NICENESS)
     place = place_of(location)
     make_room(place.work_lock)
-    lock = int(handed[0]) if handed else hold(place.work_lock)
+    lock = int(rest[0]) if rest else hold(place.work_lock)
     began = time.monotonic()
     while lock is not None:
         try:
@@ -131,27 +131,27 @@ def read_left(bank: Bank, place: StateDir) -> None:
 
 def _idle(place: StateDir, now: float) -> list[CaptureNote]:
     """Sessions that went silent without an end, as notes that end them."""
-    found = []
+    notes = []
     for path in (place.folder / "cursors").glob("*.json"):
         try:
-            told = json.loads(path.read_text("utf-8"))
+            state = json.loads(path.read_text("utf-8"))
             # By the difference: a time far ahead was written by a clock that was wrong, and must not keep it open.
-            if told["open"] and abs(now - float(told["at"])) > IDLE_S:
-                found.append(
+            if state["open"] and abs(now - float(state["at"])) > IDLE_S:
+                notes.append(
                     CaptureNote(
-                        agent=str(told["agent"]),
-                        session=str(told["session"]),
-                        transcript=str(told["transcript"]),
-                        namespace=str(told["namespace"]),
+                        agent=str(state["agent"]),
+                        session=str(state["session"]),
+                        transcript=str(state["transcript"]),
+                        namespace=str(state["namespace"]),
                         ended=True,
                         at=now,
-                        captured=told.get("captured") is True,
-                        parent=str(told["parent"]) if told.get("parent") else None,
+                        captured=state.get("captured") is True,
+                        parent=str(state["parent"]) if state.get("parent") else None,
                     )
                 )
         except (OSError, ValueError, TypeError, KeyError):
             continue
-    return found[:100]
+    return notes[:100]
 
 
 def learn(bank: ReasoningBank, over: Callable[[], bool]) -> None:

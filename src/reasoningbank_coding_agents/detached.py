@@ -17,22 +17,22 @@ from reasoningbank.location import Location
 
 
 def start_detached(
-    module: str, bank: Location, arguments: Sequence[str], lock: int, folder: Path, *, handed: Sequence[int] = ()
+    module: str, bank: Location, arguments: Sequence[str], lock: int, folder: Path, *, descriptors: Sequence[int] = ()
 ) -> int:
-    """The id of the process; `handed` are descriptors that it gets besides the lock, which is closed here.
+    """The id of the process, which gets `descriptors` besides the lock, which is closed here.
 
     The module is told the bank first, with nothing where its environment names it, and last the number of the lock,
     where it can be handed over.
     """
-    named, environment = handed_over(bank)
-    command = [sys.executable, "-m", module, named, *arguments]
+    bank_argument, environment = handed_over(bank)
+    command = [sys.executable, "-m", module, bank_argument, *arguments]
     nowhere = subprocess.DEVNULL
     try:
         if sys.platform == "win32":
             os.close(lock)
-            detached = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+            flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
             return subprocess.Popen(  # noqa: S603 - our own program
-                command, stdin=nowhere, stdout=nowhere, stderr=nowhere, creationflags=detached, env=environment
+                command, stdin=nowhere, stdout=nowhere, stderr=nowhere, creationflags=flags, env=environment
             ).pid
         return subprocess.Popen(  # noqa: S603 - our own program
             [*command, str(lock)],
@@ -42,7 +42,7 @@ def start_detached(
             cwd=folder,
             start_new_session=True,
             env=environment,
-            pass_fds=(*handed, lock),
+            pass_fds=(*descriptors, lock),
         ).pid
     finally:
         if sys.platform != "win32":

@@ -36,12 +36,12 @@ def write_down(path: Path, event: Event, clean: Callable[[str], str], now: float
         records = list(_records(event, lambda text: clean(words_of(speaker, text))[:LONGEST_TEXT_CHARS], f"{size}"))
         if not records or size > MOST_BYTES:
             return
-        told = "".join(
+        lines = "".join(
             json.dumps({"uuid": f"{event.session}-{size}-{n}", "sessionId": event.session, "at": now, **record}) + "\n"
             for n, record in enumerate(records)
         )
         os.lseek(descriptor, 0, os.SEEK_END)
-        os.write(descriptor, told.encode())
+        os.write(descriptor, lines.encode())
     finally:
         os.close(descriptor)
 
@@ -52,11 +52,13 @@ def _records(event: Event, clean: Callable[[str], str], number: str) -> Iterator
             yield _message("user", clean(event.prompt))
         case events.AFTER_TOOL | events.AFTER_FAILURE if event.tool:
             call = event.call or f"call-{number}"
-            given = {name: clean(value) for name, value in event.tool_input.items() if isinstance(value, str)}
-            yield _message("assistant", [{"type": "tool_use", "id": call, "name": event.tool, "input": given}])
-            failed = event.kind == events.AFTER_FAILURE
+            tool_input = {name: clean(value) for name, value in event.tool_input.items() if isinstance(value, str)}
+            yield _message("assistant", [{"type": "tool_use", "id": call, "name": event.tool, "input": tool_input}])
+            is_error = event.kind == events.AFTER_FAILURE
             text = clean(event.failure or event.output)
-            yield _message("user", [{"type": "tool_result", "tool_use_id": call, "content": text, "is_error": failed}])
+            yield _message(
+                "user", [{"type": "tool_result", "tool_use_id": call, "content": text, "is_error": is_error}]
+            )
         case events.STOP if event.interrupted:
             yield _message("user", INTERRUPTED)
 

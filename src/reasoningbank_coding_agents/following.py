@@ -1,4 +1,4 @@
-"""Whether a session followed a memory that it was shown: by what it did next, and had not done before.
+"""Evidence that a session followed a memory that it was shown: what it did next, and had not done before.
 
 A memory that names a change is followed when the change turns up in a later command and in none before; one that only
 warns, when what it warned of was attempted in another form and did not go wrong; any other, when something that it
@@ -26,49 +26,46 @@ _WORD = pattern(r"[\w./:@+-]*\w")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """What a session did before and after it was shown a memory."""
+    """The steps of a session before and after it was shown a memory."""
 
     asked: str
     before: tuple[EpisodeStep, ...]
     after: tuple[EpisodeStep, ...]
     answer: str
-    """What the agent said, where it did nothing."""
+    """The agent's words, where it did nothing."""
 
 
 def course_of(episode: Episode, call: str) -> Course:
     """`call` is the tool call at which the memory was shown; "" for one that was shown before any."""
     calls = [step.metadata.get("call") for step in episode.steps]
-    done = calls.index(call) + 1 if call and call in calls else 0
-    said = {
+    position = calls.index(call) + 1 if call and call in calls else 0
+    words = {
         role: "\n".join(str(entry.get("content", "")) for entry in episode.messages if entry.get("role") == role)
         for role in ("user", "assistant")
     }
-    after = episode.steps[done:]
-    asked = f"{episode.task}\n{said['user']}"
-    return Course(asked=asked, before=episode.steps[:done], after=after, answer="" if after else said["assistant"])
+    after = episode.steps[position:]
+    request = f"{episode.task}\n{words['user']}"
+    return Course(
+        asked=request, before=episode.steps[:position], after=after, answer="" if after else words["assistant"]
+    )
 
 
 def is_followed(memory: Memory, course: Course) -> bool | None:
-    """None where nobody can tell."""
+    """True if the session followed the memory; None where nobody can tell."""
     trouble = trouble_in(memory)
     if trouble is not None and trouble.action:
-        change = _change_in(trouble)
+        wrong = {word for part in command_parts(trouble.action)[:1] for word in part}
+        change = {word for part in command_parts(trouble.worked) for word in part} - wrong
         if change:
             return _has(change, course.after) and not _has(change, course.before)
         return _is_heeded(trouble, course)
-    named = _named_in(memory)
-    known = f"{course.asked}\n" + "\n".join(step.action for step in course.before)
-    new = [thing for thing in named if not _names(thing, known)]
+    things = _named_in(memory)
+    earlier = f"{course.asked}\n" + "\n".join(step.action for step in course.before)
+    new = [thing for thing in things if not _names(thing, earlier)]
     if not new:
         return None
     later = "\n".join(step.action for step in course.after) or course.answer
     return any(_names(thing, later) for thing in new)
-
-
-def _change_in(trouble: Trouble) -> set[str]:
-    """What the way that worked has and the failing one lacked."""
-    wrong = {word for part in command_parts(trouble.action)[:1] for word in part}
-    return {word for part in command_parts(trouble.worked) for word in part} - wrong
 
 
 def _has(change: set[str], steps: Iterable[EpisodeStep]) -> bool:
@@ -76,11 +73,11 @@ def _has(change: set[str], steps: Iterable[EpisodeStep]) -> bool:
 
 
 def _is_heeded(trouble: Trouble, course: Course) -> bool:
-    """Whether the same was attempted in another form and did not fail in the way that is known."""
+    """True if the same was attempted in another form and did not fail in the way that is known."""
     wrong = next(iter(command_parts(trouble.action)), ())
     attempts = [step for step in course.after if any(_is_attempt(part, wrong) for part in command_parts(step.action))]
-    repeated = any(tuple(part) == tuple(wrong) for step in attempts for part in command_parts(step.action))
-    return bool(attempts) and not repeated and not any(_fails_so(step, trouble.signature) for step in attempts)
+    is_repeat = any(tuple(part) == tuple(wrong) for step in attempts for part in command_parts(step.action))
+    return bool(attempts) and not is_repeat and not any(_fails_so(step, trouble.signature) for step in attempts)
 
 
 def _is_attempt(part: Sequence[str], wrong: Sequence[str]) -> bool:
@@ -102,6 +99,6 @@ def _named_in(memory: Memory) -> list[str]:
 
 
 def _names(thing: str, text: str) -> bool:
-    """Whether a text has all words of a thing on one line."""
+    """True if a text has all words of a thing on one line."""
     words = set(_WORD.findall(thing))
     return bool(words) and any(words <= set(_WORD.findall(line)) for line in text.splitlines())

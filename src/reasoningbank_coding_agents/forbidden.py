@@ -25,14 +25,14 @@ _DOES: dict[str, str] = {
     DROPS: "drop delete remove truncate table database data db",
     SKIPS_TESTS: "disable skip ignore test",
 }
-"""What each kind of harm is called in rules."""
+"""Words for each kind of harm, as rules call it."""
 _ALSO: dict[str, str] = {
     "push": "publish", "deploy": "ship release", "apply": "deploy change", "publish": "release",
     "install": "add dependency package", "add": "install dependency package", "sed": "edit change touch modify",
     "mv": "move rename touch", "tee": "write touch", "migrate": "migration database db", "sudo": "root",
     "amend": "rewrite history",
 }  # fmt: skip
-"""What a word of a command is called otherwise."""
+"""Other words for a word of a command."""
 _EDITS = "edit touch change modify write rewrite file"
 _PROHIBITS = pattern(
     r"(?i)\b(?:never(?: ever)?|do not(?: ever)?|don['’]?t(?: ever)?|must(?: not|n['’]t)|should(?: not|n['’]t)|may not"
@@ -61,9 +61,9 @@ class CallWords:
     """A tool call in words, by their stems."""
 
     acts: frozenset[str]
-    """What it does: programs, their verbs and options, and what those are called."""
+    """Words for what it does: programs, their verbs and options, and what those are called."""
     things: frozenset[str]
-    """What it does it to."""
+    """Words for what it does it to."""
     harm: frozenset[str]
 
 
@@ -74,11 +74,19 @@ def call_words(command: str, path: str, branch: str | None) -> CallWords:
     harm = harm_in(command)
     acts = [_DOES[kind] for kind in sorted(harm)]
     things: list[str] = []
-    for one in commands_in(command):
-        verbs, rest = _verbs(one)
-        acts += [*verbs, *(_ALSO.get(verb, "") for verb in verbs), *(word for word in one.around if word == "sudo")]
+    for shell_call in commands_in(command):
+        verbs, rest = _verbs(shell_call)
+        acts += [
+            *verbs,
+            *(_ALSO.get(verb, "") for verb in verbs),
+            *(word for word in shell_call.around if word == "sudo"),
+        ]
         things += rest
-        if one.words[:2] == ("git", "push") and len([word for word in rest if not word.startswith("-")]) < 2 and branch:
+        if (
+            shell_call.words[:2] == ("git", "push")
+            and len([word for word in rest if not word.startswith("-")]) < 2
+            and branch
+        ):
             things.append(branch)
     return CallWords(acts=_stems(" ".join(acts)), things=_stems(" ".join(things)), harm=harm)
 
@@ -99,20 +107,20 @@ def _verbs(command: ShellCommand) -> tuple[list[str], list[str]]:
 
 
 def forbids(rule: str, call: CallWords) -> bool:
-    """Whether a call does all that a clause of the rule forbids."""
-    known = call.acts | call.things
-    return any(clause <= known and clause & call.acts for clause in _forbidden(rule))
+    """True if a call does all that a clause of the rule forbids."""
+    words = call.acts | call.things
+    return any(clause <= words and clause & call.acts for clause in _forbidden(rule))
 
 
 def _forbidden(rule: str) -> Iterator[frozenset[str]]:
-    """What each clause forbids, or ties to a condition, in words without those that any rule has."""
-    for said in (*_PROHIBITS.finditer(rule), *_ONLY.finditer(rule)):
-        clause = next(filter(None, said.groupdict().values()), "")
+    """The words of what each clause forbids, or ties to a condition, without those that any rule has."""
+    for match in (*_PROHIBITS.finditer(rule), *_ONLY.finditer(rule)):
+        clause = next(filter(None, match.groupdict().values()), "")
         words = [part.casefold() for word in ANY_WORD.findall(_before(clause)) for part in _parts(word)]
         options = [word for word in clause.replace("`", " ").split() if word.startswith("-")]
-        found = _stems(" ".join((*options, *(word for word in words if word not in _EMPTY))))
-        if found:
-            yield found
+        stems = _stems(" ".join((*options, *(word for word in words if word not in _EMPTY))))
+        if stems:
+            yield stems
 
 
 def _parts(word: str) -> list[str]:

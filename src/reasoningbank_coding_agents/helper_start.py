@@ -42,7 +42,9 @@ def helper_for(agent: str, event: str, location: Location, hooks: str) -> bool:
 
 
 def start_helper(location: Location, stay_s: int) -> bool:
-    """Whether there is one now, or will be in a moment. It stays so long after the last event that it heard."""
+    """True if there is one now, or will be in a moment. It stays `stay_s` seconds after the last event that it
+    heard.
+    """
     if sys.platform == "win32" or stay_s <= 0 or location.state is None:
         return False
     from reasoningbank.wiring.backends import backend_of
@@ -57,25 +59,25 @@ def start_helper(location: Location, stay_s: int) -> bool:
     if lock is None:
         return True
     try:
-        for left in place.folder.glob(f"{DRAFT}*"):
-            left.unlink(missing_ok=True)
+        for leftover in place.folder.glob(f"{DRAFT}*"):
+            leftover.unlink(missing_ok=True)
         draft = place.folder / f"{DRAFT}{os.getpid()}"
         listener = bind(draft)
     except OSError:
         os.close(lock)
         raise
     with listener:
-        told = [str(stay_s), str(listener.fileno())]
+        arguments = [str(stay_s), str(listener.fileno())]
         # Told to end before it can listen to signals, the helper would leave its socket: they wait until it can.
         signals = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             process = start_detached(
                 "reasoningbank_coding_agents.hook_helper",
                 location,
-                told,
+                arguments,
                 lock,
                 place.folder,
-                handed=(listener.fileno(),),
+                descriptors=(listener.fileno(),),
             )
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, signals)

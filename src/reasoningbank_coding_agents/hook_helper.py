@@ -33,8 +33,8 @@ WITH_ANOTHER_S = 30.0
 
 
 def main(arguments: Sequence[str]) -> int:
-    named, stay_s, listening, _ = arguments
-    location = locate(named or None)
+    bank_argument, stay_s, listening, _ = arguments
+    location = locate(bank_argument or None)
     place = place_of(location)
     path = place.warm_socket(os.getpid())
     listener = socket.socket(fileno=int(listening))
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     with suppress(FileNotFoundError):
         path.with_name(Path(listener.getsockname()).name).rename(path)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    known = _stamps(location)
+    stamps = _stamps(location)
 
     def open_bank() -> Bank:
         from reasoningbank.wiring import ReasoningBank
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
 
     server = HookServer(location, open_bank=open_bank, listening=(listener, path))
     server.load()
-    is_over = _end(server, location, place, float(stay_s), known)
+    is_over = _end(server, location, place, float(stay_s), stamps)
     while not stopping.wait(LOOK_EVERY_S) and not is_over():
         pass
     server.close()
@@ -63,21 +63,21 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _end(
-    server: HookServer, location: Location, place: StateDir, stay_s: float, known: list[object]
+    server: HookServer, location: Location, place: StateDir, stay_s: float, stamps: list[object]
 ) -> Callable[[], bool]:
-    """Whether it is time to go; `known` are the stamps of what was there before anything was read."""
+    """A function that is true when it is time to go; `stamps` are those of what was there before anything was read."""
     began = time.monotonic()
     own = place.warm_socket(os.getpid())
 
     def is_over() -> bool:
         idle_s = time.monotonic() - server.heard_at
-        others = (path for path in place.folder.glob("warm-*.sock") if path != own and is_alive(path))
+        siblings = (path for path in place.folder.glob("warm-*.sock") if path != own and is_alive(path))
         return (
             idle_s > stay_s
             or time.monotonic() - began > LONGEST_LIFE_S
             or not own.exists()
-            or _stamps(location) != known
-            or (idle_s > WITH_ANOTHER_S and any(others))
+            or _stamps(location) != stamps
+            or (idle_s > WITH_ANOTHER_S and any(siblings))
         )
 
     return is_over
@@ -90,8 +90,8 @@ def _stamps(location: Location) -> list[object]:
 
 def _stamp(path: str | Path) -> tuple[int, ...] | None:
     with suppress(OSError):
-        told = Path(path).stat()
-        return told.st_ino, told.st_mtime_ns
+        info = Path(path).stat()
+        return info.st_ino, info.st_mtime_ns
     return None
 
 

@@ -23,7 +23,7 @@ def serve_hooks(bank: Bank, location: Location, *, after_s: float = 0.0) -> Iter
         yield
         return
     over = threading.Event()
-    started: list[HookServer] = []
+    servers: list[HookServer] = []
 
     def start() -> None:
         if over.wait(after_s):
@@ -31,7 +31,7 @@ def serve_hooks(bank: Bank, location: Location, *, after_s: float = 0.0) -> Iter
         from reasoningbank_coding_agents.hook_server import HookServer
 
         with suppress(OSError):
-            started.append(HookServer(location, bank=bank))
+            servers.append(HookServer(location, bank=bank))
 
     starter = threading.Thread(target=start, name="reasoningbank-hooks-start", daemon=True)
     starter.start()
@@ -40,5 +40,5 @@ def serve_hooks(bank: Bank, location: Location, *, after_s: float = 0.0) -> Iter
     finally:
         over.set()
         starter.join(LONGEST_START_S)
-        for server in started:
+        for server in servers:
             server.close()

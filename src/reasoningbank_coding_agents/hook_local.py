@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def answer(
     location: Location,
     agent: str,
-    named: str | None,
+    event_name: str | None,
     raw: bytes,
     *,
     namespace: str | None,
@@ -31,16 +31,16 @@ def answer(
     cwd: str,
     delivery: Delivery | None = None,
 ) -> str:
-    """What to print, which then counts as printed.
+    """The output to print, which then counts as printed.
 
-    A hook that ends with it gives a `delivery`, to confirm it itself. Its bank stays open: nothing was written that
-    a close would have to finish.
+    A hook that ends with it gives a `delivery`, to confirm it itself. Its bank stays open: nothing was written that a
+    close would have to finish.
     """
     try:
         data = json.loads(raw.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         data = None
-    event = event_from(agent, data, named=named, cwd=cwd)
+    event = event_from(agent, data, event_name=event_name, cwd=cwd)
     if event is None or location.state is None:
         return output_line(agent, "")
     banks: list[Bank] = []

@@ -95,24 +95,24 @@ class HookServer:
         from reasoningbank_coding_agents.payload import event_from
         from reasoningbank_coding_agents.session_log import Delivery
 
-        asked, raw = _read_request(connection)
+        request, raw = _read_request(connection)
         self.heard_at = time.monotonic()
         data = json.loads(raw.decode("utf-8", "replace"))
-        event = event_from(str(asked["agent"]), data, named=asked.get("event"), cwd=str(asked["cwd"]))
+        event = event_from(str(request["agent"]), data, event_name=request.get("event"), cwd=str(request["cwd"]))
         if event is None:
             _send(connection, {})
             return
         # While the hook is there to be looked at: it may give up before it is answered.
-        by_agent = agent_around(process, _variables(asked), host_named(event.agent).own_marks)
+        by_agent = agent_around(process, _variables(request), host_named(event.agent).own_marks)
         if self._bank is None or (event.kind in NEED_THE_INDEX and not self._loaded):
             self.load()
             self._tried.wait(LONGEST_LOADING_S)
-        delivery = Delivery(str(asked.get("turn") or ""))
-        if not _send(connection, self._answer(event, asked, delivery, by_agent)):
+        delivery = Delivery(str(request.get("turn") or ""))
+        if not _send(connection, self._answer(event, request, delivery, by_agent)):
             delivery.drop()
 
     def _answer(
-        self, event: Event, asked: Mapping[str, Any], delivery: Delivery, by_agent: str | None
+        self, event: Event, request: Mapping[str, Any], delivery: Delivery, by_agent: str | None
     ) -> dict[str, Any]:
         """`log` is where the hook notes that it has printed what was said: only it can know."""
         from reasoningbank.core.errors import BankError
@@ -127,16 +127,16 @@ class HookServer:
             location=self._location,
             bank=lambda **_: self._bank,
             by_agent=by_agent,
-            variables=_variables(asked),
-            policy=policy_from(str(asked.get("hooks") or "")),
-            namespace=asked.get("namespace") or None,
+            variables=_variables(request),
+            policy=policy_from(str(request.get("hooks") or "")),
+            namespace=request.get("namespace") or None,
             now=time.time(),
             starts_reader=False,
             delivery=delivery if delivery.turn else None,
         )
         try:
-            said = answer_event(event, house)
-            return {"said": said, "log": None if delivery.log is None else str(delivery.log)}
+            text = answer_event(event, house)
+            return {"said": text, "log": None if delivery.log is None else str(delivery.log)}
         except (BankError, OSError) as error:
             # The hook meets the same, and knows how to tell.
             return {"failed": str(error)}
@@ -181,41 +181,41 @@ class HookServer:
         threading.Thread(target=follow, name="reasoningbank-hooks-troubles", daemon=True).start()
 
 
-def _variables(asked: Mapping[str, Any]) -> dict[str, str]:
-    named = asked.get("variables")
-    return {str(name): str(value) for name, value in named.items()} if isinstance(named, dict) else {}
+def _variables(request: Mapping[str, Any]) -> dict[str, str]:
+    variables = request.get("variables")
+    return {str(name): str(value) for name, value in variables.items()} if isinstance(variables, dict) else {}
 
 
-def _send(connection: socket.socket, told: Mapping[str, Any]) -> bool:
-    """Whether the hook was still there to hear it."""
+def _send(connection: socket.socket, message: Mapping[str, Any]) -> bool:
+    """Send one line; True if the hook was still there to hear it."""
     connection.settimeout(TALK_S)
     try:
-        connection.sendall(json.dumps(told).encode("ascii") + b"\n")
+        connection.sendall(json.dumps(message).encode("ascii") + b"\n")
     except OSError:
         return False
     return True
 
 
 def _read_request(connection: socket.socket) -> tuple[dict[str, Any], bytes]:
-    """What is asked, and the event that it is about."""
+    """The request, and the event that it is about."""
     until = time.monotonic() + TALK_S
-    said = bytearray()
+    buffer = bytearray()
 
     def hear_more() -> bool:
         connection.settimeout(max(0.001, until - time.monotonic()))
         piece = connection.recv(PIECE_BYTES)
-        said.extend(piece)
+        buffer.extend(piece)
         return bool(piece) and time.monotonic() < until
 
-    while b"\n" not in said and len(said) < LONGEST_HEAD_BYTES and hear_more():
+    while b"\n" not in buffer and len(buffer) < LONGEST_HEAD_BYTES and hear_more():
         pass
-    head, _, rest = bytes(said).partition(b"\n")
-    asked = json.loads(head)
-    size = min(int(asked["size"]), LONGEST_EVENT_BYTES)
-    said[:] = rest
-    while len(said) < size and hear_more():
+    head, _, rest = bytes(buffer).partition(b"\n")
+    request = json.loads(head)
+    size = min(int(request["size"]), LONGEST_EVENT_BYTES)
+    buffer[:] = rest
+    while len(buffer) < size and hear_more():
         pass
-    return asked, bytes(said[:size])
+    return request, bytes(buffer[:size])
 
 
 def bind(path: Path) -> socket.socket:

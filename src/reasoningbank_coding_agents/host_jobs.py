@@ -24,15 +24,15 @@ def request_for_jobs(bank: Bank, place: StateDir) -> str:
     """The request for those that wait and were not asked for yet, between our marks; "" when there are none."""
     if bank.learning.distiller != HOST:
         return ""
-    waiting = [queued.job.id for queued in bank.jobs.list(state="waiting", limit=MOST_LOOKED_AT)]
-    known = _asked(place)
-    if set(waiting) <= known:
+    waiting = [entry.job.id for entry in bank.jobs.list(state="waiting", limit=MOST_LOOKED_AT)]
+    earlier = _asked(place)
+    if set(waiting) <= earlier:
         return ""
-    fresh = len(set(waiting) - known)
+    fresh = len(set(waiting) - earlier)
     write_whole(place.folder / "asked-jobs.json", json.dumps(waiting))
-    told = counted(fresh, "finished session waits", "finished sessions wait")
+    lead = counted(fresh, "finished session waits", "finished sessions wait")
     return (
-        f"{OPENING}\n{told} for you to distil. When the user's task is done: the tool `session` of reasoningbank with "
+        f"{OPENING}\n{lead} for you to distil. When the user's task is done: the tool `session` of reasoningbank with "
         "action next_job, then answer_job, until none waits (without the tool: `reasoningbank jobs next`).\n"
         f"{CLOSING}"
     )

@@ -1,4 +1,4 @@
-"""What a hook event is answered with: its bank, the policy, the namespace, the time, and whose hook it is."""
+"""Surroundings of a hook event: its bank, the policy, the namespace, the time, and whose hook it is."""
 
 from __future__ import annotations
 

@@ -35,29 +35,29 @@ def trouble_in(memory: Memory) -> Trouble | None:
         return None
     paths = _PATH.findall(f"{memory.title}\n{memory.description}\n{memory.content}") if warns else ()
     files = tuple(dict.fromkeys(path for path in paths if "." in path.rsplit("/", 1)[-1]))
-    kept = memory.metadata.get("trouble")
-    if isinstance(kept, Mapping) and isinstance(kept.get("action"), str):
+    fields = memory.metadata.get("trouble")
+    if isinstance(fields, Mapping) and isinstance(fields.get("action"), str):
         return Trouble(
             memory_id=memory.id,
-            action=kept["action"],
-            signature=str(kept.get("signature", "")),
-            worked=str(kept.get("worked", "")),
+            action=fields["action"],
+            signature=str(fields.get("signature", "")),
+            worked=str(fields.get("worked", "")),
             files=files,
-            goal=str(kept.get("goal", "")),
-            names=tuple(map(str, kept.get("names", ()))),
-            first=str(kept.get("first", "")),
+            goal=str(fields.get("goal", "")),
+            names=tuple(map(str, fields.get("names", ()))),
+            first=str(fields.get("first", "")),
         )
     # Written by a person or a model: the command that it advises against, and the first line that reads like a failure.
     text = f"{memory.title}\n{memory.description}\n{memory.content}"
-    action, worked = quoted_commands(text) if warns else ("", "")
-    said = next((line for line in text.splitlines() if reads_as_failure(line)), "")
-    if not (action or said or files):
+    action, remedy = quoted_commands(text) if warns else ("", "")
+    complaint = next((line for line in text.splitlines() if reads_as_failure(line)), "")
+    if not (action or complaint or files):
         return None
     return Trouble(
         memory_id=memory.id,
         action=action[:LONGEST_KNOWN_CHARS],
-        worked=worked[:LONGEST_KNOWN_CHARS],
-        signature=kind(message(said)) if said else "",
+        worked=remedy[:LONGEST_KNOWN_CHARS],
+        signature=kind(message(complaint)) if complaint else "",
         files=files,
     )
 
@@ -68,14 +68,14 @@ def trouble_in(memory: Memory) -> Trouble | None:
 def refresh(context: BankContext, place: StateDir, namespace: str) -> int:
     """Bring the view of a namespace up to date; says how many troubles are known."""
     path = place.troubles(namespace)
-    told = told_in(path, namespace)
+    view = told_in(path, namespace)
     head = context.store.head()
-    if told is not None and told[0] == head:
-        return len(told[1])
+    if view is not None and view[0] == head:
+        return len(view[1])
     with context.store.read(context.tenant) as reader:
-        followed = None if told is None else _follow(context, reader, namespace, *told)
-        found = dict(_scan(reader, namespace)) if followed is None else followed
-    newest = dict(islice(found.items(), MOST_TROUBLES))
+        update = None if view is None else _follow(context, reader, namespace, *view)
+        troubles = dict(_scan(reader, namespace)) if update is None else update
+    newest = dict(islice(troubles.items(), MOST_TROUBLES))
     rows = [
         [t.memory_id, t.action, t.signature, t.worked, list(t.files), t.goal, list(t.names), t.first]
         for t in newest.values()
@@ -85,17 +85,17 @@ def refresh(context: BankContext, place: StateDir, namespace: str) -> int:
 
 
 def _follow(
-    context: BankContext, reader: Reader, namespace: str, applied: int, known: Mapping[str, Trouble]
+    context: BankContext, reader: Reader, namespace: str, position: int, troubles: Mapping[str, Trouble]
 ) -> dict[str, Trouble] | None:
-    changes = context.store.changes(applied, MOST_CHANGES)
+    changes = context.store.changes(position, MOST_CHANGES)
     if len(changes) == MOST_CHANGES:
         return None
     ids = sorted({change.id for change in changes if change.kind == "memory" and change.tenant == context.tenant})
     there = sorted(reader.get(Memory, ids).values(), key=lambda memory: (memory.created_at, memory.id), reverse=True)
-    changed = {m.id: t for m in there if m.namespace == namespace and (t := trouble_in(m)) is not None}
+    updates = {m.id: t for m in there if m.namespace == namespace and (t := trouble_in(m)) is not None}
     # What is new comes first; what was known keeps its place, also when its words have changed.
-    kept = {i: changed.get(i, trouble) for i, trouble in known.items() if i in changed or i not in ids}
-    return {i: trouble for i, trouble in changed.items() if i not in kept} | kept
+    rest = {i: updates.get(i, trouble) for i, trouble in troubles.items() if i in updates or i not in ids}
+    return {i: trouble for i, trouble in updates.items() if i not in rest} | rest
 
 
 def _scan(reader: Reader, namespace: str) -> Iterator[tuple[str, Trouble]]:

@@ -18,46 +18,46 @@ from reasoningbank_coding_agents.state_dir import StateDir, write_whole
 class Trouble:
     memory_id: str
     action: str
-    """What fails; "" when only the failure is known."""
+    """Action that fails; "" when only the failure is known."""
     signature: str = ""
     """The kind of failure; "" when only the action is known."""
     worked: str = ""
     files: tuple[str, ...] = ()
     """Files that the warning is about."""
     goal: str = ""
-    """What the action was for, where the lesson knows."""
+    """Purpose of the action, where the lesson knows."""
     names: tuple[str, ...] = ()
     """Names without which a failure of this kind is another one."""
     first: str = ""
-    """What had to be done before the same action worked: the action itself was right."""
+    """Step that had to be done before the same action worked: the action itself was right."""
 
 
 def known_troubles(place: StateDir, namespace: str) -> list[Trouble]:
-    """The newest first."""
-    told = told_in(place.troubles(namespace), namespace)
-    return [] if told is None else list(told[1].values())
+    """Troubles of a namespace, the newest first."""
+    view = told_in(place.troubles(namespace), namespace)
+    return [] if view is None else list(view[1].values())
 
 
 def told_in(path: Path, namespace: str) -> tuple[int, dict[str, Trouble]] | None:
     """The number of the last change that the file knows, and the troubles by memory; None when it cannot be used."""
     try:
-        told = json.loads(path.read_text("utf-8"))
-        if told["namespace"] != namespace:
+        data = json.loads(path.read_text("utf-8"))
+        if data["namespace"] != namespace:
             return None
         rows = {
             str(memory_id): Trouble(
                 memory_id=str(memory_id),
                 action=action,
                 signature=signature,
-                worked=worked,
+                worked=remedy,
                 files=tuple(files),
                 goal=goal,
                 names=tuple(names),
                 first=first,
             )
-            for memory_id, action, signature, worked, files, goal, names, first in told["troubles"]
+            for memory_id, action, signature, remedy, files, goal, names, first in data["troubles"]
         }
-        return int(told["applied"]), rows
+        return int(data["applied"]), rows
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
@@ -70,8 +70,8 @@ class RuleText(NamedTuple):
 def noted_rules(place: StateDir, namespace: str) -> list[RuleText]:
     """The rules that hold for work in a namespace, as they were last noted: the latest word first."""
     try:
-        noted = json.loads(place.rules(namespace).read_text("utf-8"))
-        return [RuleText(str(rule_id), str(text)) for rule_id, text in noted["rules"]]
+        data = json.loads(place.rules(namespace).read_text("utf-8"))
+        return [RuleText(str(rule_id), str(text)) for rule_id, text in data["rules"]]
     except (OSError, ValueError, TypeError, KeyError):
         return []
 

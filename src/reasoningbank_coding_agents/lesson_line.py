@@ -40,17 +40,19 @@ def line_of(hit: Remembered) -> str:
 
 
 def trouble_line(hit: Remembered, trouble: Mapping[str, Any]) -> str:
-    """What fails and what to do instead, from the fields that the lesson keeps, or from its text where it has none."""
+    """Line of what fails and what to do instead, from the fields that the lesson keeps, or from its text where it
+    has none.
+    """
     program = one_line(str(trouble.get("program") or head(str(trouble.get("action", "")))))
     change = clip_line(str(trouble.get("change") or hit.title).replace("`", ""), LONGEST_CHANGE_CHARS)
     instead = f" instead of {program}"
     if program and change.endswith(instead):
         change = f"use {change.removesuffix(instead)}"
     error = str(trouble.get("error") or next(iter(_QUOTE.findall(f"{hit.description}\n{hit.content}")), ""))
-    quoted = f"else: it says {OPENING}{clip_line(error, LONGEST_ERROR_CHARS)}{CLOSING}" if error else ""
+    quote = f"else: it says {OPENING}{clip_line(error, LONGEST_ERROR_CHARS)}{CLOSING}" if error else ""
     opening = f"{program}: " if program and not change.casefold().startswith(program.casefold()) else ""
     avoid = "avoid: " if hit.outcome is Outcome.FAILURE and not trouble.get("change") else ""
-    ours = _in_brackets(memory_words(quoted), standing_of(hit), *links_of(hit))
+    ours = _in_brackets(memory_words(quote), standing_of(hit), *links_of(hit))
     return f"{memory_words(f'{opening}{avoid}{change}')}{ours}"
 
 
@@ -60,10 +62,10 @@ def _plain_line(hit: Remembered) -> str:
     if hit.outcome is Outcome.FAILURE:
         title = f"Avoid: {avoid_title(title)}"
     first, _, rest = content.partition("\n")
-    said = _WORDS.findall(content.casefold())
-    repeats = said[: len(_WORDS.findall(title))] == _WORDS.findall(title.casefold())
-    told = first if repeats or not title else f"{title.rstrip('.:')}: {one_line(first)}" if first else title
-    return _with_standing(hit, f"{told}\n{rest}")
+    words = _WORDS.findall(content.casefold())
+    repeats = words[: len(_WORDS.findall(title))] == _WORDS.findall(title.casefold())
+    line = first if repeats or not title else f"{title.rstrip('.:')}: {one_line(first)}" if first else title
+    return _with_standing(hit, f"{line}\n{rest}")
 
 
 def _with_standing(hit: Remembered, text: str) -> str:
@@ -95,5 +97,5 @@ def was_witnessed(hit: Remembered) -> bool:
 
 
 def _in_brackets(*parts: str) -> str:
-    told = "; ".join(filter(None, parts))
-    return f" ({told})" if told else ""
+    text = "; ".join(filter(None, parts))
+    return f" ({text})" if text else ""

@@ -25,47 +25,45 @@ MOST_FOUND = 3
 
 def before_command(command: str, troubles: Iterable[Trouble], cwd: str = "") -> list[str]:
     """The memories that warn of this command, those that name it exactly first."""
-    given = commands_in(command)
+    commands = commands_in(command)
     exact: list[str] = []
     near: list[str] = []
     for trouble in troubles:
-        if _is_exact(given, trouble, cwd):
+        if _is_exact(commands, trouble, cwd):
             exact.append(trouble.memory_id)
-        elif _is_near(given, trouble, cwd):
+        elif _is_near(commands, trouble, cwd):
             near.append(trouble.memory_id)
     return [*exact, *near][:MOST_FOUND]
 
 
 def same_command(command: str, troubles: Iterable[Trouble], cwd: str = "") -> list[str]:
     """The memories that know this very command to fail, whatever was done before it."""
-    given = commands_in(command)
-    return [t.memory_id for t in troubles if not t.first and _is_exact(given, t, cwd)][:MOST_FOUND]
+    commands = commands_in(command)
+    return [t.memory_id for t in troubles if not t.first and _is_exact(commands, t, cwd)][:MOST_FOUND]
 
 
 def before_edit(path: str, cwd: str, troubles: Iterable[Trouble]) -> list[str]:
     """The memories that warn about this file."""
-    edited = PurePosixPath(path.replace("\\", "/").removeprefix(cwd.replace("\\", "/")).lstrip("/"))
+    file = PurePosixPath(path.replace("\\", "/").removeprefix(cwd.replace("\\", "/")).lstrip("/"))
     return [
-        trouble.memory_id
-        for trouble in troubles
-        if any(_names(edited, PurePosixPath(named)) for named in trouble.files)
+        trouble.memory_id for trouble in troubles if any(_names(file, PurePosixPath(name)) for name in trouble.files)
     ][:MOST_FOUND]
 
 
 def after_failure(command: str, error: str, troubles: Iterable[Trouble]) -> list[str]:
     """The memories of failures of the same kind, those of the same program first."""
-    said = message(error)
-    sort = kind(said)
+    text = message(error)
+    sort = kind(text)
     if not says_something(sort):
         return []
-    programs = {command_name(one.words) for one in commands_in(command)}
+    programs = {command_name(part.words) for part in commands_in(command)}
     kept_as = (sort, sealed(sort))
     same = [
         trouble
         for trouble in troubles
-        if trouble.signature in kept_as and (not trouble.names or any(name in said for name in trouble.names))
+        if trouble.signature in kept_as and (not trouble.names or any(name in text for name in trouble.names))
     ]
-    same.sort(key=lambda trouble: not programs & {command_name(one.words) for one in commands_in(trouble.action)})
+    same.sort(key=lambda trouble: not programs & {command_name(part.words) for part in commands_in(trouble.action)})
     return [trouble.memory_id for trouble in same][:MOST_FOUND]
 
 
@@ -87,17 +85,19 @@ def _wrong(trouble: Trouble) -> ShellCommand | None:
     if not trouble.action or called_tool(trouble.action):
         return None
     right = commands_in(trouble.worked)
-    found = commands_in(trouble.action)
-    return next((command for command in found if command not in right), found[0] if found else None)
+    commands = commands_in(trouble.action)
+    return next((command for command in commands if command not in right), commands[0] if commands else None)
 
 
 def _right(trouble: Trouble, wrong: ShellCommand) -> ShellCommand | None:
     """Its counterpart in the line that worked."""
-    found = commands_in(trouble.worked)
-    return next((one for one in found if set(one.words) & set(wrong.words)), found[0] if found else None)
+    commands = commands_in(trouble.worked)
+    return next(
+        (command for command in commands if set(command.words) & set(wrong.words)), commands[0] if commands else None
+    )
 
 
-def _is_exact(given: Iterable[ShellCommand], trouble: Trouble, cwd: str) -> bool:
+def _is_exact(commands: Iterable[ShellCommand], trouble: Trouble, cwd: str) -> bool:
     wrong = _wrong(trouble)
     if wrong is None:
         return False
@@ -105,17 +105,17 @@ def _is_exact(given: Iterable[ShellCommand], trouble: Trouble, cwd: str) -> bool
     # The same words, numbers aside.
     words = [_NUMBER.sub("0", word) for word in wrong.words]
     return any(
-        [_NUMBER.sub("0", word) for word in one.words] == words and not _is_mended(one, wrong, right, cwd)
-        for one in given
+        [_NUMBER.sub("0", word) for word in command.words] == words and not _is_mended(command, wrong, right, cwd)
+        for command in commands
     )
 
 
-def _is_mended(given: ShellCommand, wrong: ShellCommand, right: ShellCommand | None, cwd: str) -> bool:
-    """Whether a command has what the failing one lacked; a folder to go to may be where it is run already."""
+def _is_mended(command: ShellCommand, wrong: ShellCommand, right: ShellCommand | None, cwd: str) -> bool:
+    """True if a command has what the failing one lacked; a folder to go to may be where it is run already."""
     if right is None:
         return False
     missing = right.all_words - wrong.all_words
-    return bool(missing) and {word for word in missing if not _is_there(word, cwd)} <= given.all_words
+    return bool(missing) and {word for word in missing if not _is_there(word, cwd)} <= command.all_words
 
 
 def _is_there(word: str, cwd: str) -> bool:
@@ -123,32 +123,32 @@ def _is_there(word: str, cwd: str) -> bool:
     return word.startswith("cd ") and bool(folder) and cwd.rstrip("/").endswith(folder)
 
 
-def _is_near(given: Iterable[ShellCommand], trouble: Trouble, cwd: str) -> bool:
+def _is_near(commands: Iterable[ShellCommand], trouble: Trouble, cwd: str) -> bool:
     wrong = _wrong(trouble)
     right = None if wrong is None else _right(trouble, wrong)
     if wrong is None or right is None:
         return False
-    return any(_likewise(one, wrong, right) and not _is_mended(one, wrong, right, cwd) for one in given)
+    return any(_likewise(command, wrong, right) and not _is_mended(command, wrong, right, cwd) for command in commands)
 
 
-def _likewise(given: ShellCommand, wrong: ShellCommand, right: ShellCommand) -> bool:
-    """Whether a command makes the mistake that the known one made."""
-    if given.words[0] != wrong.words[0]:
+def _likewise(command: ShellCommand, wrong: ShellCommand, right: ShellCommand) -> bool:
+    """True if a command makes the mistake that the known one made."""
+    if command.words[0] != wrong.words[0]:
         return False
     if right.words[0] != wrong.words[0]:
         # Another program had to be called: it was not what was asked of this one.
         return True
     left_out = set(wrong.words) - set(right.words)
     if left_out:
-        return left_out <= set(given.words)
+        return left_out <= set(command.words)
     # Only something was missing: it is missing from whatever else the same program is run on, too.
     options = {word for word in wrong.words if word.startswith("-")}
     has_new_option = any(word.startswith("-") or word.endswith("=") for word in right.all_words - wrong.all_words)
-    same_program = command_name(given.words) == command_name(wrong.words)
-    return same_program and options <= set(given.words) and has_new_option
+    same_program = command_name(command.words) == command_name(wrong.words)
+    return same_program and options <= set(command.words) and has_new_option
 
 
-def _names(edited: PurePosixPath, named: PurePosixPath) -> bool:
-    """Whether a name in a warning means this file: the same ending, as long as the shorter of the two."""
-    length = min(len(edited.parts), len(named.parts))
-    return length > 0 and edited.parts[-length:] == named.parts[-length:] and (length > 1 or len(named.parts) == 1)
+def _names(file: PurePosixPath, name: PurePosixPath) -> bool:
+    """True if a name in a warning means this file: the same ending, as long as the shorter of the two."""
+    length = min(len(file.parts), len(name.parts))
+    return length > 0 and file.parts[-length:] == name.parts[-length:] and (length > 1 or len(name.parts) == 1)

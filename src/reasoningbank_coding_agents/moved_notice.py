@@ -18,22 +18,22 @@ ASKED_AT = (SESSION_START, PROMPT)
 
 def moved_notice(event: Event, bank: Bank, place: StateDir) -> str:
     """At the start of each session; at a prompt only where nobody has heard it yet: a bank may be moved in use."""
-    moved = find_move(bank)
-    if moved is None:
+    move = find_move(bank)
+    if move is None:
         return ""
-    told = place.folder / "moved-told"
+    note_file = place.folder / "moved-told"
     try:
-        is_known = told.read_text("utf-8") == moved.place
+        is_known = note_file.read_text("utf-8") == move.place
     except (OSError, ValueError):
         is_known = False
     if is_known and event.kind == PROMPT:
         return ""
     try:
-        write_whole(told, moved.place)
+        write_whole(note_file, move.place)
     except OSError:
         if event.kind == PROMPT:
             return ""
     return (
-        f"ReasoningBank: this bank was moved to {moved.place}. What is recalled here is as it was then. "
-        f"`reasoningbank --bank {shlex.quote(moved.place)} install {event.agent}` names the new place to the agent."
+        f"ReasoningBank: this bank was moved to {move.place}. What is recalled here is as it was then. "
+        f"`reasoningbank --bank {shlex.quote(move.place)} install {event.agent}` names the new place to the agent."
     )

@@ -29,10 +29,12 @@ class Spaces:
         return next((name for name in reversed(self.read) if name != USER_NAMESPACE), self.own)
 
 
-def spaces_of(cwd: str, policy: HookPolicy, named: str | None = None, *, remember: bool = False) -> Spaces:
-    """`named` overrides the repository's identity, which `remember` keeps for when git's traces of it have ended."""
+def spaces_of(cwd: str, policy: HookPolicy, namespace: str | None = None, *, remember: bool = False) -> Spaces:
+    """`namespace` overrides the repository's identity, which `remember` keeps for when git's traces of it have
+    ended.
+    """
     folder = Path(cwd)
-    repository = named or project_of(folder, remember=remember).namespace
+    repository = namespace or project_of(folder, remember=remember).namespace
     branch = repository_branch(folder) if policy.branch else None
     own = f"{repository}@{branch[:_LONGEST_BRANCH_CHARS]}" if branch and branch not in _MAIN else repository
     return Spaces(own=own, read=tuple(dict.fromkeys((own, repository, USER_NAMESPACE))))

@@ -29,9 +29,9 @@ class IntendedCall:
 
     command: str = ""
     path: str = ""
-    """Of the file that it changes, where it is no command."""
+    """Path of the file that it changes, where it is no command."""
     goal: str = ""
-    """What the agent says that it is for."""
+    """Purpose of the call, in the agent's words."""
     cwd: str = ""
     branch: str | None = None
 
@@ -61,11 +61,15 @@ class Objections:
 def objections_to(call: IntendedCall, troubles: Sequence[Trouble]) -> Objections:
     words = call_words(call.command, call.path, call.branch)
     failures = [trouble for trouble in troubles if trouble.action or trouble.files or trouble.signature]
-    like = (
-        [*before_command(call.command, _not_yet_heeded(call, failures), call.cwd), *_for_the_same_goal(call, failures)]
-        if call.command
-        else before_edit(call.path, call.cwd, failures)
-    )
+    if call.command:
+        # A call that is the very way that worked heeds the failure.
+        commands = set(commands_in(call.command))
+        warnings = [
+            trouble for trouble in failures if not (trouble.worked and set(commands_in(trouble.worked)) <= commands)
+        ]
+        like = [*before_command(call.command, warnings, call.cwd), *_for_the_same_goal(call, failures)]
+    else:
+        like = before_edit(call.path, call.cwd, failures)
     return Objections(
         known=tuple(same_command(call.command, _wrong_in_themselves(failures), call.cwd) if call.command else ()),
         forbidden=tuple(
@@ -84,14 +88,8 @@ def rules_against(call: IntendedCall, rules: Sequence[RuleText]) -> list[str]:
     return [rule.id for rule in standing(rules) if forbids(rule.text, words)]
 
 
-def _not_yet_heeded(call: IntendedCall, failures: Sequence[Trouble]) -> list[Trouble]:
-    """Without those whose way that worked is the very call."""
-    given = set(commands_in(call.command))
-    return [trouble for trouble in failures if not trouble.worked or not set(commands_in(trouble.worked)) <= given]
-
-
 def _wrong_in_themselves(failures: Sequence[Trouble]) -> list[Trouble]:
-    """Those whose command is not a part of what worked: that one only had to wait for something else."""
+    """Failures whose command is not a part of what worked: that one only had to wait for something else."""
     return [
         trouble
         for trouble in failures
@@ -116,7 +114,7 @@ def _goal_words(goal: str) -> frozenset[str]:
 
 
 def _follows(parts: Sequence[Sequence[str]], trouble: Trouble) -> bool:
-    """Whether the call has what the failing one lacked."""
+    """True if the call has what the failing one lacked."""
     missing = {word for part in command_parts(trouble.worked) for word in part}
     missing -= {word for part in command_parts(trouble.action) for word in part}
     return bool(missing) and any(missing <= set(part) for part in parts)

@@ -1,4 +1,4 @@
-"""Whether hooks speak at all: a small file that every hook looks at before anything else.
+"""Off switch of the hooks: a small file that every hook looks at before anything else.
 
 `FROM UNTIL` in seconds since 1970; nothing for good. Every hook asks this first, so that it loads nothing by itself.
 """
@@ -19,9 +19,9 @@ _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 
 
 def is_off(words: list[str], now: float) -> bool:
-    """Whether the words of the file keep hooks silent. A clock that was set back ends a pause."""
-    begun, until = _pause(words)
-    return begun - _CLOCKS_DIFFER_S <= now < until
+    """True if the words of the file keep hooks silent. A clock that was set back ends a pause."""
+    start, until = _pause(words)
+    return start - _CLOCKS_DIFFER_S <= now < until
 
 
 def _pause(words: list[str]) -> tuple[float, float]:

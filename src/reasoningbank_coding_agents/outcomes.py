@@ -33,23 +33,27 @@ LEAST_CERTAIN_RULE = 0.8
 
 def verdict_on(episode: Episode, next_words: str | None) -> Verdict:
     """`next_words` are those of the prompt after it, if there is one."""
-    tested = last_tests(episode.steps)
-    further = [str(said.get("content", "")) for said in episode.messages if said.get("role") == "user"][1:]
+    test_verdict = last_tests(episode.steps)
+    further = [str(message.get("content", "")) for message in episode.messages if message.get("role") == "user"][1:]
     worked_since = bool(episode.metadata.get("calls_since_words"))
-    spoken = _verdict_in_words(next_words or "") or (
+    in_words = _verdict_in_words(next_words or "") or (
         None if worked_since or not further else _verdict_in_words(further[-1])
     )
-    if spoken is not None:
-        if spoken.outcome is VerdictOutcome.SUCCESS and tested is not None and tested.outcome is VerdictOutcome.FAILURE:
+    if in_words is not None:
+        if (
+            in_words.outcome is VerdictOutcome.SUCCESS
+            and test_verdict is not None
+            and test_verdict.outcome is VerdictOutcome.FAILURE
+        ):
             return _unknown("The user is content, but the last test run failed.")
-        return spoken
+        return in_words
     if any(map(corrects, further)) or episode.metadata.get("interrupted"):
         return _unknown("The user corrected or interrupted it on the way.")
-    return tested or _by_trace(episode)
+    return test_verdict or _by_trace(episode)
 
 
 def is_by_words(verdict: Verdict) -> bool:
-    """Whether the user was content with the work, or corrected it, in so many words."""
+    """True if the user was content with the work, or corrected it, in so many words."""
     return verdict.reason in (CONTENT, CORRECTED)
 
 
@@ -60,8 +64,8 @@ def _by_trace(episode: Episode) -> Verdict:
     commit = last_commit(episode.steps)
     if commit is not None:
         return _sure(VerdictOutcome.SUCCESS, "The work was committed.", commit.action, COMMIT_CERTAINTY)
-    judged = rules.judge(episode)
-    return judged if judged.certainty >= LEAST_CERTAIN_RULE else _unknown(judged.reason)
+    verdict = rules.judge(episode)
+    return verdict if verdict.certainty >= LEAST_CERTAIN_RULE else _unknown(verdict.reason)
 
 
 def _verdict_in_words(words: str) -> Verdict | None:
@@ -85,12 +89,12 @@ def last_commit(steps: Sequence[EpisodeStep]) -> EpisodeStep | None:
 
 def taken_back(steps: Sequence[EpisodeStep]) -> EpisodeStep | None:
     """The step that undid edits of this task, if nothing was edited after it."""
-    edited = False
+    has_edits = False
     undone: EpisodeStep | None = None
     for step in steps:
         if step.metadata.get("tool") in _EDITS:
-            edited, undone = True, None
-        elif edited and _TAKEN_BACK.search(step.action[:_LONGEST_READ_CHARS]) and not is_failure(step):
+            has_edits, undone = True, None
+        elif has_edits and _TAKEN_BACK.search(step.action[:_LONGEST_READ_CHARS]) and not is_failure(step):
             undone = step
     return undone
 

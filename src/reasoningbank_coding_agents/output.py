@@ -13,8 +13,8 @@ from reasoningbank_coding_agents.hosts import host_named
 def output_line(agent: str, kind: str, context: str = "", notice: str = "") -> str:
     """One line of JSON in plain ASCII, whatever the locale; "" prints nothing at all."""
     host = host_named(agent)
-    told = host.answer(kind, context, notice if host.shows_notices else "")
-    return json.dumps(told) if told else ""
+    answer = host.answer(kind, context, notice if host.shows_notices else "")
+    return json.dumps(answer) if answer else ""
 
 
 def refusal_line(agent: str, kind: str, reason: str, *, asks_user: bool) -> str:

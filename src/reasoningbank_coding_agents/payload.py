@@ -1,7 +1,7 @@
 """Parses what a coding agent sends to a hook, into one shape for all agents.
 
-Knows the fields of Claude Code, Codex and Cursor as their documents name them; the files of other agents say theirs in
-these terms. Whatever is missing or of another type is as good as absent: a hook must never fail over its input.
+The fields are those of Claude Code, Codex and Cursor as their documents name them; the files of other agents say theirs
+in these terms. Whatever is missing or of another type is as good as absent: a hook must never fail over its input.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Event:
     named: str
     """As the agent calls it, which an answer must repeat: a tool that failed may come as one that was used."""
     session: str
-    """Of a subagent its own, which names that of the agent that started it."""
+    """Session of the event; of a subagent its own, which names that of the agent that started it."""
     cwd: str
     transcript: str | None = None
     prompt: str = ""
@@ -38,9 +38,9 @@ class Event:
     call: str = ""
     """The id of the tool call, where the agent gives one."""
     output: str = ""
-    """What the tool returned."""
+    """Output of the tool."""
     failure: str | None = None
-    """What went wrong, when something did."""
+    """Error of the tool call, when something went wrong."""
     interrupted: bool = False
     prompt_id: str = ""
     """The id of the prompt that is worked on, where the agent gives one."""
@@ -51,27 +51,29 @@ class Event:
     is_subagent: bool = False
 
 
-def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Event | None:
-    """None for events that are nothing to us. `named` is the event as the command line names it, where it does."""
+def event_from(agent: str, data: object, *, event_name: str | None, cwd: str) -> Event | None:
+    """None for events that are nothing to us. `event_name` is the event as the command line names it, where it does."""
     if not isinstance(data, Mapping):
         return None
     host = host_named(agent)
     data = host.in_common_terms(data)
-    kind = host.event_kind(named or _text(data, "hook_event_name"))
+    kind = host.event_kind(event_name or _text(data, "hook_event_name"))
     if kind is None or (kind == PROMPT and not _text(data, "prompt").strip()):
         return None
-    called, output, inside = kind, _output(data), subagent_name(_text(data, "agent_id"))
+    agent_kind, output, inside = kind, _output(data), subagent_name(_text(data, "agent_id"))
     session = _text(data, "session_id") or _text(data, "conversation_id")
     transcript = _path(_text(data, "transcript_path")) or None
     failure = _failure(host, kind, data, output)
     if kind == AFTER_TOOL and failure is not None:
         kind = AFTER_FAILURE
+    roots = data.get("workspace_roots")
+    first_root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
     return Event(
         agent=agent,
         kind=kind,
-        named=called,
+        named=agent_kind,
         session=f"{session}/{inside}" if inside else session,
-        cwd=_path(_text(data, "cwd") or _first_root(data)) or cwd,
+        cwd=_path(_text(data, "cwd") or first_root) or cwd,
         transcript=(_path(_text(data, "agent_transcript_path")) or None) if inside else transcript,
         prompt=_text(data, "prompt"),
         tool=_text(data, "tool_name") or ("Shell" if _text(data, "command") else ""),
@@ -106,17 +108,12 @@ def _text(data: Mapping[str, Any], name: str) -> str:
     return value[:_LONGEST_CHARS] if isinstance(value, str) else ""
 
 
-def _first_root(data: Mapping[str, Any]) -> str:
-    roots = data.get("workspace_roots")
-    return roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
-
-
 def _tool_input(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    given = data.get("tool_input")
-    if isinstance(given, str):
-        given = _read(given)
-    if isinstance(given, Mapping):
-        return _edits(given.get("command")) or given
+    tool_input = data.get("tool_input")
+    if isinstance(tool_input, str):
+        tool_input = _read(tool_input)
+    if isinstance(tool_input, Mapping):
+        return _edits(tool_input.get("command")) or tool_input
     return {name: data[name] for name in ("command", "file_path") if isinstance(data.get(name), str)}
 
 
@@ -144,8 +141,8 @@ def _plain(value: object) -> str:
     if isinstance(value, list):
         return "\n".join(filter(None, map(_plain, value)))
     if isinstance(value, Mapping):
-        told = [value.get(name) for name in ("stdout", "stderr", "output", "error", "content", "text", "message")]
-        return "\n".join(filter(None, (_plain(part) for part in told if part)))
+        parts = [value.get(name) for name in ("stdout", "stderr", "output", "error", "content", "text", "message")]
+        return "\n".join(filter(None, (_plain(part) for part in parts if part)))
     return ""
 
 
@@ -154,27 +151,27 @@ def _failure(host: Host, kind: str, data: Mapping[str, Any], output: str) -> str
         return _text(data, "error") or _text(data, "error_message") or output
     if kind != AFTER_TOOL:
         return None
-    told = _says_failed(data.get("tool_response", data.get("tool_output")), output)
-    failed = host.has_failed(data, output) if told is None else told
-    return output if failed else None
+    verdict = _says_failed(data.get("tool_response", data.get("tool_output")), output)
+    is_failure = host.has_failed(data, output) if verdict is None else verdict
+    return output if is_failure else None
 
 
 def _says_failed(response: object, output: str) -> bool | None:
-    """By an exit code or a mark of the tool; None where there is neither. Words alone are not enough, since a file that
-    is read may say anything.
+    """True if an exit code or a mark of the tool says that it failed; None where there is neither. Words alone are
+    not enough, since a file that is read may say anything.
     """
     value = _read(response) if isinstance(response, str) and response.lstrip().startswith("{") else response
     if isinstance(value, Mapping):
         inner = value.get("metadata")
-        for told in (value, inner if isinstance(inner, Mapping) else {}):
+        for fields in (value, inner if isinstance(inner, Mapping) else {}):
             for name in ("exit_code", "exitCode", "code", "returncode"):
-                code = told.get(name)
+                code = fields.get(name)
                 if isinstance(code, int) and not isinstance(code, bool):
                     return code != 0
         if value.get("is_error") is True or value.get("success") is False:
             return True
-    found = _EXIT_CODE.search(output[:400])
-    return None if found is None else found[1] != "0"
+    match = _EXIT_CODE.search(output[:400])
+    return None if match is None else match[1] != "0"
 
 
 def _read(text: str) -> Any:

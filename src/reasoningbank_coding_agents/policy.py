@@ -28,7 +28,7 @@ class HookPolicy:
     helper_seconds: int = 600
     """How long the process that keeps the bank warm stays after the last event; 0 starts none."""
     branch: bool = False
-    """Whether each branch but the main one has a namespace of its own, beside the repository's."""
+    """True if each branch but the main one has a namespace of its own, beside the repository's."""
 
 
 _FIELDS = {

@@ -31,21 +31,21 @@ _ENDS_SENTENCE = pattern(r"[.!?](?:\s|$)|[\n;]")
 
 
 def private_values(spans: Iterable[str]) -> list[str]:
-    """What must not be kept of these texts, the longest first."""
-    found: dict[str, None] = {}
+    """Values in these texts that must not be kept, the longest first."""
+    values: dict[str, None] = {}
     for span in spans:
-        found.update(dict.fromkeys(value for value in _values(span) if len(value) >= SHORTEST_CHARS))
-    return sorted(found, key=len, reverse=True)[:MOST_VALUES]
+        values.update(dict.fromkeys(value for value in _values(span) if len(value) >= SHORTEST_CHARS))
+    return sorted(values, key=len, reverse=True)[:MOST_VALUES]
 
 
 def _values(span: str) -> Iterator[str]:
     for line in filter(None, map(str.strip, span.splitlines())):
         yield line
-        for quoted in _QUOTED.findall(line):
-            yield from filter(None, quoted)
+        for groups in _QUOTED.findall(line):
+            yield from filter(None, groups)
         for naming in _NAMING.finditer(line):
-            named = _ENDS_SENTENCE.split(line[naming.end() :], maxsplit=1)[0].strip(f" {_EDGES}")
-            yield from (named, named.partition(" ")[0].strip(_EDGES))
+            name = _ENDS_SENTENCE.split(line[naming.end() :], maxsplit=1)[0].strip(f" {_EDGES}")
+            yield from (name, name.partition(" ")[0].strip(_EDGES))
         begins = True
         for match in _WORD.finditer(line):
             word = match[0].strip(_EDGES)
@@ -55,7 +55,7 @@ def _values(span: str) -> Iterator[str]:
 
 
 def _is_no_plain_word(word: str, *, begins: bool) -> bool:
-    """Whether a word is a name or a value by its form; a capital says nothing where a sentence begins."""
+    """True if a word is a name or a value by its form; a capital says nothing where a sentence begins."""
     if any(letter.isdigit() for letter in word) or any(sign in word for sign in "._-@/$%+*~\\"):
         return any(letter.isalnum() for letter in word)
     return any(letter.isupper() for letter in (word[1:] if begins else word)) or is_rare(word)
@@ -63,9 +63,9 @@ def _is_no_plain_word(word: str, *, begins: bool) -> bool:
 
 def hiding(values: Iterable[str]) -> Callable[[str], str]:
     """A function that takes these values out of a text: as whole words, in any case, escaped or not."""
-    written = {form for value in values for form in (value, json.dumps(value, ensure_ascii=False)[1:-1], quote(value))}
-    if not written:
+    forms = {form for value in values for form in (value, json.dumps(value, ensure_ascii=False)[1:-1], quote(value))}
+    if not forms:
         return lambda text: text
-    ordered = sorted(written, key=len, reverse=True)
-    known = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, ordered))})(?!\w)", re.IGNORECASE)
-    return lambda text: known.sub(HIDDEN, text)
+    longest_first = sorted(forms, key=len, reverse=True)
+    finder = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", re.IGNORECASE)
+    return lambda text: finder.sub(HIDDEN, text)

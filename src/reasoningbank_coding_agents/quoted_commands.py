@@ -33,15 +33,15 @@ _ADVISED_AFTER = pattern(r"\s*(?:instead|works?\b|worked|first|is fine|passes|su
 
 def quoted_commands(text: str) -> tuple[str, str]:
     """The command that fails and the one that works; "" for either that is not quoted."""
-    avoided = advised = unclear = ""
-    for quoted in _QUOTED.finditer(text):
-        before = text[max(0, quoted.start() - _BEFORE_CHARS) : quoted.start()].rpartition("`")[2].rpartition("\n")[2]
-        after = text[quoted.end() : quoted.end() + _BEFORE_CHARS]
+    wrong = right = unclear = ""
+    for match in _QUOTED.finditer(text):
+        before = text[max(0, match.start() - _BEFORE_CHARS) : match.start()].rpartition("`")[2].rpartition("\n")[2]
+        after = text[match.end() : match.end() + _BEFORE_CHARS]
         against = _AVOIDED_BEFORE.search(before) or _AVOIDED_AFTER.match(after)
         if against and not _ADVISED_AFTER.match(after):
-            avoided = avoided or quoted[1]
+            wrong = wrong or match[1]
         elif _ADVISED_BEFORE.search(before) or _ADVISED_AFTER.match(after):
-            advised = advised or quoted[1]
+            right = right or match[1]
         else:
-            unclear = unclear or quoted[1]
-    return avoided or ("" if advised and not unclear else unclear), advised
+            unclear = unclear or match[1]
+    return wrong or ("" if right and not unclear else unclear), right

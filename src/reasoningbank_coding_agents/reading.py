@@ -28,7 +28,7 @@ from reasoningbank_coding_agents.private_words import hiding, private_values
 
 MARK_BYTES = 512
 MOST_BYTES = 256_000_000
-"""Of a transcript; what is longer is read from that far before its end."""
+"""Size of a transcript; what is longer is read from that far before its end."""
 _OTHER_MARK = "kept-back"
 _MARK = pattern(r"(</?)private\b", re.IGNORECASE)
 _SPAN = pattern(rf"<{_OTHER_MARK}\b[^>]*>(.*?)(?:</{_OTHER_MARK}\s*>|\Z)", re.DOTALL)
@@ -49,7 +49,7 @@ class TranscriptCursor:
 class Task:
     episode: Episode
     next_words: str | None
-    """What the user said after it; None while it may go on."""
+    """The user's words after it; None while it may go on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,32 +93,25 @@ def read_transcript(
         return Read(tasks=(), cursor=replace(cursor, offset=start))
     first = groups[-1][0]
     with open_plain(path) as file:
-        return Read(tasks=tuple(tasks), cursor=_cursor_at(file, places[id(first)], str(first.get("uuid") or "")))
+        mark = _mark(file, places[id(first)])
+    end = TranscriptCursor(offset=places[id(first)], mark=mark, prompt=str(first.get("uuid") or ""))
+    return Read(tasks=tuple(tasks), cursor=end)
 
 
 def _start(file: Any, cursor: TranscriptCursor) -> int:
     size: int = file.seek(0, 2)
     if 0 < cursor.offset < size and _mark(file, cursor.offset) == cursor.mark:
-        record = _record(_line_at(file, cursor.offset))
+        file.seek(cursor.offset)
+        record = _record(file.readline(LONGEST_LINE_BYTES))
         if not cursor.prompt or (record is not None and record.get("uuid") == cursor.prompt):
             return cursor.offset
     return max(0, size - MOST_BYTES)
-
-
-def _cursor_at(file: Any, offset: int, uuid: str) -> TranscriptCursor:
-    return TranscriptCursor(offset=offset, mark=_mark(file, offset), prompt=uuid)
 
 
 def _mark(file: Any, offset: int) -> str:
     start = max(0, offset - MARK_BYTES)
     file.seek(start)
     return blake2b(file.read(offset - start), digest_size=8).hexdigest()
-
-
-def _line_at(file: Any, offset: int) -> bytes:
-    file.seek(offset)
-    line: bytes = file.readline(LONGEST_LINE_BYTES)
-    return line
 
 
 def _lines(file: Any, start: int, *, sidechain: bool) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -160,7 +153,10 @@ def _in_nobodys_words(episode: Episode) -> Episode:
     """The run of a subagent: what it was asked is the agent's wording, from which nothing follows about the user."""
     roles = {"user": "caller"}
     return replace(
-        episode, messages=tuple({**said, "role": roles.get(said["role"], said["role"])} for said in episode.messages)
+        episode,
+        messages=tuple(
+            {**message, "role": roles.get(message["role"], message["role"])} for message in episode.messages
+        ),
     )
 
 
@@ -168,8 +164,8 @@ def _hidden(path: Path, reader: TranscriptReader, whole: Sequence[Mapping[str, A
     """Every value that the user marked as private so far: the agent may have used it anywhere since."""
     spans: list[str] = []
     for raw in _raw_lines(path) if whole is None else (json.dumps(record).encode() for record in whole):
-        lowered = raw.lower()
-        if b"<private" in lowered or b"u003cprivate" in lowered:
+        lower = raw.lower()
+        if b"<private" in lower or b"u003cprivate" in lower:
             spans += _SPAN.findall("\n".join(_typed_texts(raw, reader)))
     return private_values(spans)
 
@@ -181,11 +177,11 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
 
 
 def _typed_texts(raw: bytes, reader: TranscriptReader) -> Iterator[str]:
-    """What the user typed in a line, private words too: under another mark, so that the reader leaves them in."""
+    """The user's words in a line, private ones too: under another mark, so that the reader leaves them in."""
     record = _record(raw)
-    marked = None if record is None else parse_json(_MARK.sub(rf"\1{_OTHER_MARK}", json.dumps(record)))
-    if marked is not None and reader.is_record(marked):
-        yield from (reader.prompt_of(turn) or "" for task in reader.tasks_in([marked]) for turn in task)
+    copy = None if record is None else parse_json(_MARK.sub(rf"\1{_OTHER_MARK}", json.dumps(record)))
+    if copy is not None and reader.is_record(copy):
+        yield from (reader.prompt_of(turn) or "" for task in reader.tasks_in([copy]) for turn in task)
 
 
 def _without(task: Task, hide: Callable[[str], str]) -> Task:

@@ -24,7 +24,7 @@ from reasoningbank_coding_agents.policy import AFTER, ASK, DENY_ONCE, HookPolicy
 from reasoningbank_coding_agents.session_log import LogEntry, SessionLog, turn
 
 LEAST_TO_REFUSE = 0.5
-"""What is as likely wrong as right may be told, and does not get in the way."""
+"""Least confidence of a reason to refuse: what is as likely wrong as right may be told, and does not get in the way."""
 MOST_REASONS = 2
 KNOWN_TO_FAIL = f"{HELD_BACK}, this is known to go wrong here:"
 AGAINST_A_RULE = f"{HELD_BACK}. The user said:"
@@ -80,7 +80,7 @@ def refuse_once(
             return None
         if speaking.tokens + tokens > policy.session_tokens and not rules:
             return None
-        told = [record.id for record in rules or hits]
-        shown = tuple(record_id for record_id in told if record_id not in speaking.shown)
-        speaking.note(LogEntry(at=now, shown=shown, tokens=tokens, refused=(key,)))
+        ids = [record.id for record in rules or hits]
+        fresh = tuple(record_id for record_id in ids if record_id not in speaking.shown)
+        speaking.note(LogEntry(at=now, shown=fresh, tokens=tokens, refused=(key,)))
     return Advice(text=text, rules=len(rules), lessons=0 if rules else len(hits))

@@ -36,7 +36,7 @@ LOCK_WAIT_S = 0.2
 LONGEST_UNMARKED_S = 3_600.0
 """A prompt that has no mark after so long gets none: what it proposes is shown like any other."""
 _BEFORE_PROMPT_BYTES = 65_536
-"""Of a transcript before the moment of a prompt, should its record be there already."""
+"""Bytes of a transcript before the moment of a prompt, should its record be there already."""
 _ANSWER = pattern(r"(?i)\s*(keep|drop)-rules((?:[\s,]+\d{1,3})*)\s*")
 
 
@@ -46,30 +46,30 @@ def hear_rules(event: Event, house: House, spaces: Spaces) -> tuple[list[str], s
     """
     from reasoningbank.learn.offline.heard_rules import heard_rules
 
-    heard = [] if event.is_subagent else heard_rules(event.prompt, event.agent)
-    if not heard:
+    rules = [] if event.is_subagent else heard_rules(event.prompt, event.agent)
+    if not rules:
         return [], ""
     from reasoningbank_coding_agents.reading import is_ours
 
     bank = None if is_ours(event.prompt) else house.bank(create=True)
     if bank is None:
         return [], ""
-    door, ids, unmarked = _door(event, house), [], {}
+    door, ids, pending = _door(event, house), [], {}
     proposing = Door(name=door.name)
     start = _size_of(event.transcript) - _BEFORE_PROMPT_BYTES
     is_typed = not event.prompt_id or _is_typed(event.agent, event.transcript, start, event.prompt_id)
     try:
-        for rule in heard:
+        for rule in rules:
             namespace = USER_NAMESPACE if rule.about_user else spaces.repository
             counts = rule.is_plain and door.is_user and is_typed is not False
-            kept = bank.rules.add(rule.text, namespace=namespace, door=door if counts and is_typed else proposing)
+            record = bank.rules.add(rule.text, namespace=namespace, door=door if counts and is_typed else proposing)
             if counts and is_typed is None:
-                unmarked[kept.id] = kept.revision
-            ids += [kept.id] if kept.state is RuleState.IN_FORCE or kept.id in unmarked else []
-        if unmarked:
+                pending[record.id] = record.revision
+            ids += [record.id] if record.state is RuleState.IN_FORCE or record.id in pending else []
+        if pending:
             note = {"agent": event.agent, "transcript": event.transcript, "start": start, "prompt": event.prompt_id}
             path = place_of(house.location).unmarked(event.agent, event.session, event.prompt_id)
-            write_whole(path, json.dumps({**note, "rules": unmarked, "at": house.now}))
+            write_whole(path, json.dumps({**note, "rules": pending, "at": house.now}))
     except BankError as error:
         return ids, f"ReasoningBank could not keep a rule of yours: {error}"
     return ids, ""
@@ -144,9 +144,9 @@ def proposals_notice(event: Event, house: House, spaces: Spaces) -> str:
     is_theirs = event.kind == SESSION_START and event.source not in FORGETFUL and not event.is_subagent
     bank = house.bank() if is_theirs and host_named(event.agent).shows_notices else None
     place = place_of(house.location)
-    unmarked = {rule_id for path in place.every_unmarked() for rule_id in _unmarked_in(path).get("rules", ())}
-    proposed = [] if bank is None else bank.rules.proposed(*spaces.read)
-    waiting = [rule for rule in proposed if rule.id not in unmarked]
+    pending = {rule_id for path in place.every_unmarked() for rule_id in _unmarked_in(path).get("rules", ())}
+    proposals = [] if bank is None else bank.rules.proposed(*spaces.read)
+    waiting = [rule for rule in proposals if rule.id not in pending]
     # Whoever starts an agent inside of another one shows it to nobody.
     if bank is None or not waiting or not _door(event, house).is_user:
         return ""
@@ -155,16 +155,16 @@ def proposals_notice(event: Event, house: House, spaces: Spaces) -> str:
     if lock is None:
         return ""
     try:
-        noted = _noted(place)
-        told = set(noted["told"])
-        fresh = [rule for rule in waiting if rule.id not in told][:MOST_SHOWN]
+        notes = _noted(place)
+        shown_ids = set(notes["told"])
+        fresh = [rule for rule in waiting if rule.id not in shown_ids][:MOST_SHOWN]
         if not fresh:
             return ""
         ids = [rule.id for rule in fresh]
         every = {rule.id for rule in bank.rules.proposed("*")}
-        noted["told"] = [*(rule_id for rule_id in noted["told"] if rule_id in every), *ids]
-        noted["shown"][spaces.repository] = ids
-        write_whole(place.proposed_rules, json.dumps(noted))
+        notes["told"] = [*(rule_id for rule_id in notes["told"] if rule_id in every), *ids]
+        notes["shown"][spaces.repository] = ids
+        write_whole(place.proposed_rules, json.dumps(notes))
     finally:
         os.close(lock)
     until = "does not count it" if len(fresh) == 1 else "counts none of them"
@@ -182,16 +182,16 @@ def _in_line(rule: Rule) -> str:
     """A rule as a terminal may show it: one line, nothing in it that moves a cursor or hides."""
     from reasoningbank.guard.hidden import visible
 
-    told = " ".join(visible(rule.text, markup=False).split())
-    return f"{told} (in every project)" if rule.namespace == USER_NAMESPACE else told
+    line = " ".join(visible(rule.text, markup=False).split())
+    return f"{line} (in every project)" if rule.namespace == USER_NAMESPACE else line
 
 
 def _noted(place: StateDir) -> dict[str, Any]:
     """`told` are the ids that were ever shown, `shown` those of the last list of each project."""
     try:
-        noted = json.loads(place.proposed_rules.read_text("utf-8"))
-        shown = {str(name): [str(one) for one in ids] for name, ids in noted["shown"].items()}
-        return {"told": [str(one) for one in noted["told"]], "shown": shown}
+        notes = json.loads(place.proposed_rules.read_text("utf-8"))
+        lists = {str(name): [str(rule_id) for rule_id in ids] for name, ids in notes["shown"].items()}
+        return {"told": [str(rule_id) for rule_id in notes["told"]], "shown": lists}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {"told": [], "shown": {}}
 
@@ -204,35 +204,37 @@ def answer_to_proposals(event: Event, house: House, spaces: Spaces) -> str:
     answer = _ANSWER.fullmatch(event.prompt)
     if answer is None or event.is_subagent:
         return ""
-    told, texts = _decide(event, house, spaces, keeps=answer[1].lower() == "keep", named=answer[2])
-    for_user = f"ReasoningBank: {told}{': ' if texts else '.'}{'; '.join(texts)}"
+    result, texts = _decide(event, house, spaces, keeps=answer[1].lower() == "keep", number_text=answer[2])
+    for_user = f"ReasoningBank: {result}{': ' if texts else '.'}{'; '.join(texts)}"
     if withheld := host_named(event.agent).withheld_prompt(for_user):
         return json.dumps(withheld)
     from reasoningbank.guard.envelope import marked
 
     # Without the sentences: what was not kept is for no model to read.
-    return output_line(event.agent, event.named, marked(f"Tell the user: ReasoningBank: {told}."), for_user)
+    return output_line(event.agent, event.named, marked(f"Tell the user: ReasoningBank: {result}."), for_user)
 
 
-def _decide(event: Event, house: House, spaces: Spaces, *, keeps: bool, named: str) -> tuple[str, list[str]]:
+def _decide(event: Event, house: House, spaces: Spaces, *, keeps: bool, number_text: str) -> tuple[str, list[str]]:
     """Result of the answer in words, and the rules that it is about."""
-    bank, shown = house.bank(), _noted(place_of(house.location))["shown"].get(spaces.repository, [])
+    bank, shown_ids = house.bank(), _noted(place_of(house.location))["shown"].get(spaces.repository, [])
     with_state = {} if bank is None else {rule.id: rule for rule in bank.rules.proposed(*spaces.read)}
-    waiting = {number: with_state[one] for number, one in enumerate(shown, start=1) if one in with_state}
+    waiting = {
+        number: with_state[rule_id] for number, rule_id in enumerate(shown_ids, start=1) if rule_id in with_state
+    }
     if bank is None or not waiting:
         return "nothing that was shown here waits for an answer; `reasoningbank rules` lists all rules", []
-    numbers = [int(number) for number in named.replace(",", " ").split()] or list(waiting)
+    numbers = [int(number) for number in number_text.replace(",", " ").split()] or list(waiting)
     unknown = [number for number in numbers if number not in waiting]
     if unknown:
-        listed = [f"{number}. {_in_line(rule)}" for number, rule in waiting.items()]
-        return f"no rule {unknown[0]} waits for an answer here, so nothing was done; these do", listed
+        lines = [f"{number}. {_in_line(rule)}" for number, rule in waiting.items()]
+        return f"no rule {unknown[0]} waits for an answer here, so nothing was done; these do", lines
     ids = [waiting[number].id for number in dict.fromkeys(numbers)]
     try:
-        decided = (bank.rules.keep if keeps else bank.rules.drop)(ids, _deciding_door(event, house))
+        rules = (bank.rules.keep if keeps else bank.rules.drop)(ids, _deciding_door(event, house))
     except BankError as error:
         return str(error).removesuffix("."), []
-    done = "in force from now on" if keeps else "dropped"
-    return f"{counted(len(decided), 'rule')} {done}", [*map(_in_line, decided)]
+    result = "in force from now on" if keeps else "dropped"
+    return f"{counted(len(rules), 'rule')} {result}", [*map(_in_line, rules)]
 
 
 def _deciding_door(event: Event, house: House) -> Door:

@@ -31,7 +31,7 @@ class LogEntry:
     withheld: tuple[str, ...] = ()
     """Would have been shown, had the lot not fallen on them; they have had their turn."""
     on_trial: tuple[str, ...] = ()
-    """Of both, those that a lot was drawn for."""
+    """Memories of both kinds that a lot was drawn for."""
     holdout: float = 0.0
     tokens: int = 0
     prompt: str = ""
@@ -43,7 +43,7 @@ class LogEntry:
     turn: str = ""
     """The hook that was to say it; it was said if there is a receipt of that name. "" for what needs none."""
     forgets: bool = False
-    """What was said before is no longer in the agent's context."""
+    """True if what was said before is no longer in the agent's context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,31 +91,31 @@ class HookTurn:
 
     def __init__(self, log: SessionLog, lines: _Lines) -> None:
         self._log = log
-        said = [entry if _is_pending(entry, log, lines) else lines.delivered(entry) for entry in lines.entries]
+        entries = [entry if _is_pending(entry, log, lines) else lines.delivered(entry) for entry in lines.entries]
         self.owed = _owed(log, lines)
-        """What was to be said for the user's last words and has never arrived."""
-        last = max((number for number, entry in enumerate(said) if entry.forgets), default=0)
-        self.shown = frozenset(memory for entry in said[last:] for memory in (*entry.shown, *entry.withheld))
-        self.refused = frozenset(call for entry in said for call in entry.refused)
-        self.tokens = sum(entry.tokens for entry in said[last:])
-        forgotten = () if self.shown else said[:last]
+        """Memories that were to be said for the user's last words and have never arrived."""
+        last = max((number for number, entry in enumerate(entries) if entry.forgets), default=0)
+        self.shown = frozenset(memory for entry in entries[last:] for memory in (*entry.shown, *entry.withheld))
+        self.refused = frozenset(call for entry in entries for call in entry.refused)
+        self.tokens = sum(entry.tokens for entry in entries[last:])
+        forgotten = () if self.shown else entries[:last]
         self.lost = tuple(dict.fromkeys(memory for entry in forgotten for memory in entry.shown))
-        """What the agent was told and has forgotten since, until something is said again."""
+        """Memories that the agent was told and has forgotten since, until something is said again."""
 
     def note(self, entry: LogEntry) -> None:
-        told: dict[str, Any] = {"at": entry.at}
-        told |= {"shown": list(entry.shown)} if entry.shown else {}
+        fields: dict[str, Any] = {"at": entry.at}
+        fields |= {"shown": list(entry.shown)} if entry.shown else {}
         # What was said again in a refusal costs the agent as much as what is new.
-        told |= {"tokens": entry.tokens} if entry.tokens else {}
+        fields |= {"tokens": entry.tokens} if entry.tokens else {}
         if entry.on_trial:
-            told |= {"withheld": list(entry.withheld), "on_trial": list(entry.on_trial), "holdout": entry.holdout}
-        told |= {name: value for name in ("prompt", "forgets") if (value := getattr(entry, name))}
-        told |= {"refused": list(entry.refused)} if entry.refused else {}
+            fields |= {"withheld": list(entry.withheld), "on_trial": list(entry.on_trial), "holdout": entry.holdout}
+        fields |= {name: value for name in ("prompt", "forgets") if (value := getattr(entry, name))}
+        fields |= {"refused": list(entry.refused)} if entry.refused else {}
         if entry.shown and self._log.call:
-            told["call"] = self._log.call
+            fields["call"] = self._log.call
         if entry.tokens and (delivery := self._log.delivery) is not None:
-            told["turn"], delivery.log = delivery.turn, self._log.path
-        _append(self._log.path, told)
+            fields["turn"], delivery.log = delivery.turn, self._log.path
+        _append(self._log.path, fields)
 
 
 @contextmanager
@@ -134,7 +134,7 @@ def turn(log: SessionLog) -> Iterator[HookTurn | None]:
 
 
 def _is_pending(entry: LogEntry, log: SessionLog, lines: _Lines) -> bool:
-    """Whether another hook may still be delivering it. What a server was to say for this very hook, and was too slow
+    """True if another hook may still be delivering it. What a server was to say for this very hook, and was too slow
     to, is free again.
     """
     own = log.delivery is not None and entry.turn == log.delivery.turn
@@ -155,18 +155,18 @@ def forget(log: SessionLog) -> None:
 
 
 def lost_in(log: SessionLog) -> tuple[str, ...]:
-    """What the agent was told and has forgotten, unless it was spoken to since."""
+    """Memories that the agent was told and has forgotten, unless it was spoken to since."""
     return HookTurn(log, _lines(log.path)).lost
 
 
 def owed_in(log: SessionLog) -> tuple[str, ...]:
-    """What was found for the user's last words and came too late, unless it was said since."""
+    """Memories that were found for the user's last words and came too late, unless they were said since."""
     speaking = HookTurn(log, _lines(log.path))
     return tuple(memory for memory in speaking.owed if memory not in speaking.shown)
 
 
 def entries_in(path: Path) -> list[LogEntry]:
-    """What was delivered, and what was asked."""
+    """Entries of what was delivered, and of what was asked."""
     lines = _lines(path)
     return [lines.delivered(entry) for entry in lines.entries]
 
@@ -184,9 +184,9 @@ class _Lines:
         return replace(entry, shown=(), withheld=(), on_trial=(), tokens=0, refused=())
 
 
-def _append(path: Path, told: Mapping[str, Any]) -> None:
+def _append(path: Path, fields: Mapping[str, Any]) -> None:
     # Begun on a line of its own: what was torn before it stays alone.
-    line = f"\n{json.dumps(told)}\n".encode()
+    line = f"\n{json.dumps(fields)}\n".encode()
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE_MODE)
     try:
         os.write(descriptor, line)
@@ -199,11 +199,11 @@ def _lines(path: Path) -> _Lines:
         text = path.read_text("utf-8", errors="replace")
     except OSError:
         return _Lines()
-    told = [value for line in text.splitlines() if isinstance(value := _parse(line), dict)]
+    values = [value for line in text.splitlines() if isinstance(value := _parse(line), dict)]
     return _Lines(
-        entries=tuple(entry for value in told if (entry := _entry(value)) is not None),
-        receipts=frozenset(str(value["delivered"]) for value in told if "delivered" in value),
-        dropped=frozenset(str(value["dropped"]) for value in told if "dropped" in value),
+        entries=tuple(entry for value in values if (entry := _entry(value)) is not None),
+        receipts=frozenset(str(value["delivered"]) for value in values if "delivered" in value),
+        dropped=frozenset(str(value["dropped"]) for value in values if "dropped" in value),
     )
 
 
@@ -214,20 +214,20 @@ def _parse(line: str) -> object:
         return None
 
 
-def _entry(told: Mapping[str, Any]) -> LogEntry | None:
+def _entry(fields: Mapping[str, Any]) -> LogEntry | None:
     try:
         return LogEntry(
-            at=float(told["at"]),
-            shown=tuple(str(memory) for memory in told.get("shown", ())),
-            withheld=tuple(str(memory) for memory in told.get("withheld", ())),
-            on_trial=tuple(str(memory) for memory in told.get("on_trial", ())),
-            holdout=min(max(float(told.get("holdout", 0.0)), 0.0), LARGEST_SHARE),
-            tokens=int(told.get("tokens", 0)),
-            prompt=str(told.get("prompt", "")),
-            refused=tuple(str(call) for call in told.get("refused", ())),
-            call=str(told.get("call", "")),
-            turn=str(told.get("turn", "")),
-            forgets=told.get("forgets") is True,
+            at=float(fields["at"]),
+            shown=tuple(str(memory) for memory in fields.get("shown", ())),
+            withheld=tuple(str(memory) for memory in fields.get("withheld", ())),
+            on_trial=tuple(str(memory) for memory in fields.get("on_trial", ())),
+            holdout=min(max(float(fields.get("holdout", 0.0)), 0.0), LARGEST_SHARE),
+            tokens=int(fields.get("tokens", 0)),
+            prompt=str(fields.get("prompt", "")),
+            refused=tuple(str(call) for call in fields.get("refused", ())),
+            call=str(fields.get("call", "")),
+            turn=str(fields.get("turn", "")),
+            forgets=fields.get("forgets") is True,
         )
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

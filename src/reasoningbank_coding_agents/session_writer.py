@@ -50,100 +50,101 @@ def is_worth_keeping(episode: Episode) -> bool:
     return bool(episode.steps) or len(episode.task) >= FEWEST_CHARS_WITHOUT_STEPS
 
 
-def keep(context: BankContext, task: Task, *, eager: bool, captured: bool) -> str:
+def keep(context: BankContext, task: Task, *, eager: bool, by_hook: bool) -> str:
     """Keep what is new of a task and return the session's id. `eager` queues it to be distilled before it is over.
 
-    `captured` is what our hooks saw happen; a session of which others have told a part is an agent's.
+    With `by_hook` our hooks saw it happen; a session of which others have told a part is an agent's.
     """
     name = task.episode.source or digest_of(task.episode.task)
-    coming, told = records_of(context, task.episode, name)
-    origin = f"{HOOK}:{task.episode.agent}" if captured else AGENT
+    coming, steps = records_of(context, task.episode, name)
+    origin = f"{HOOK}:{task.episode.agent}" if by_hook else AGENT
     running = replace(coming, outcome=None, ended_at=None, origin=origin)
 
     def change(writer: Writer) -> None:
-        known = writer.get(Trajectory, [running.id]).get(running.id)
-        there = writer.select(Step, {"trajectory_id": running.id}) if known else []
+        existing = writer.get(Trajectory, [running.id]).get(running.id)
+        there = writer.select(Step, {"trajectory_id": running.id}) if existing else []
         calls = {step.metadata.get("call") for step in there}
-        fresh = [step for step in told if step.metadata.get("call") not in calls]
-        said_more = known is None or known.metadata.get("messages") != running.metadata.get("messages")
-        if known is None:
+        fresh = [step for step in steps if step.metadata.get("call") not in calls]
+        said_more = existing is None or existing.metadata.get("messages") != running.metadata.get("messages")
+        if existing is None:
             writer.add(running)
         elif fresh or said_more:
-            whose = origin if known.origin == origin else AGENT
-            writer.revise(replace(known, metadata={**known.metadata, **running.metadata}, origin=whose))
+            whose = origin if existing.origin == origin else AGENT
+            writer.revise(replace(existing, metadata={**existing.metadata, **running.metadata}, origin=whose))
         for number, step in enumerate(fresh, start=len(there) + 1):
             # Named by its call: its number depends on what was there when it was read.
             identity = derived_id("stp", f"{running.id}\n{step.metadata.get('call')}")
             writer.add(replace(step, id=identity, number=number))
-        if (eager or (known is not None and known.ended_at is not None)) and (fresh or said_more):
+        if (eager or (existing is not None and existing.ended_at is not None)) and (fresh or said_more):
             enqueue(context, writer, namespace=running.namespace, subject=running.id)
 
     context.store.write(context.tenant, change)
     return running.id
 
 
-def charge(context: BankContext, trajectory_id: str, shown: Sequence[Shown], *, over: bool) -> None:
+def charge(context: BankContext, trajectory_id: str, exposures: Sequence[Shown], *, over: bool) -> None:
     """Write down which memories the task was shown, each once; those that are down already stay as they are.
 
     What was withheld from it counts once it is over.
     """
-    shown = list({one.memory_id: one for one in reversed(shown)}.values())
+    exposures = list({item.memory_id: item for item in reversed(exposures)}.values())
     with context.store.read(context.tenant) as reader:
         there = set(reader.shown_in(trajectory_id))
-        memories = reader.get(Memory, list({one.memory_id for one in shown}))
+        memories = reader.get(Memory, list({item.memory_id for item in exposures}))
         advice = [
-            advice_at(reader, memories[one.memory_id], one.at) if one.memory_id in memories else "" for one in shown
+            advice_at(reader, memories[item.memory_id], item.at) if item.memory_id in memories else ""
+            for item in exposures
         ]
     context.store.log_shown(
         [
             Exposure(
-                memory_id=one.memory_id,
+                memory_id=item.memory_id,
                 tenant=context.tenant,
                 trajectory_id=trajectory_id,
                 query_hash="hook",
-                rank=one.rank,
-                at=one.at,
-                withheld=one.withheld,
-                holdout=one.holdout,
+                rank=item.rank,
+                at=item.at,
+                withheld=item.withheld,
+                holdout=item.holdout,
                 advice_id=advice_id,
             )
-            for one, advice_id in zip(shown, advice, strict=True)
-            if one.memory_id not in there and (over or not one.withheld)
+            for item, advice_id in zip(exposures, advice, strict=True)
+            if item.memory_id not in there and (over or not item.withheld)
         ]
     )
 
 
-def end(context: BankContext, trajectory_id: str, task: Task, shown: Sequence[Shown]) -> None:
+def end(context: BankContext, trajectory_id: str, task: Task, exposures: Sequence[Shown]) -> None:
     """End the session of a task that is over, and let the user's words reach what it taught.
 
     One that has ended before as unknown is judged again: thanks may come a day later, when the session is resumed.
     """
     verdict = verdict_on(task.episode, task.next_words)
-    used, ignored = _parts_taken(context, task.episode, shown)
+    used, passed_over = _parts_taken(context, task.episode, exposures)
     try:
         outcome = verdict.outcome.value
-        sessions.end(context, trajectory_id, outcome, used=used, ignored=ignored, verdict=verdict, by_hook=True)
+        sessions.end(context, trajectory_id, outcome, used=used, ignored=passed_over, verdict=verdict, by_hook=True)
     except Conflict:
         if verdict.outcome is not VerdictOutcome.UNKNOWN:
-            sessions.judge_again(context, trajectory_id, verdict, used=used, ignored=ignored)
+            sessions.judge_again(context, trajectory_id, verdict, used=used, ignored=passed_over)
     if is_by_words(verdict):
         sessions.credit_taught(context, trajectory_id, verdict)
 
 
-def _parts_taken(context: BankContext, episode: Episode, shown: Sequence[Shown]) -> tuple[list[str], list[str]]:
-    """Those of the memories shown whose way was taken, and those whose way was not; of others nobody can tell."""
-    calls = {one.memory_id: one.call for one in shown if not one.withheld}
+def _parts_taken(context: BankContext, episode: Episode, exposures: Sequence[Shown]) -> tuple[list[str], list[str]]:
+    """Ids of the shown memories whose way was taken, and of those whose way was not; of others nobody can tell."""
+    calls = {item.memory_id: item.call for item in exposures if not item.withheld}
     with context.store.read(context.tenant) as reader:
         memories = reader.get(Memory, list(calls))
-    told = {memory.id: is_followed(memory, course_of(episode, calls[memory.id])) for memory in memories.values()}
-    return [name for name, was in told.items() if was], [name for name, was in told.items() if was is False]
+    verdicts = {memory.id: is_followed(memory, course_of(episode, calls[memory.id])) for memory in memories.values()}
+    return [name for name, was in verdicts.items() if was], [name for name, was in verdicts.items() if was is False]
 
 
 # ---------------------------------------------------------------- what was shown for which task
 
 
 def shown_by_prompt(entries: Sequence[LogEntry]) -> list[tuple[str, list[Shown]]]:
-    """What was shown after each prompt, by the prompt's digest; what came before the first belongs to the first."""
+    """Memories shown after each prompt, by the prompt's digest; what came before the first belongs to the first."""
     groups: list[tuple[str, list[Shown]]] = []
     for entry in entries:
         if entry.prompt and groups and not groups[0][0]:
@@ -168,12 +169,12 @@ def shown_by_prompt(entries: Sequence[LogEntry]) -> list[tuple[str, list[Shown]]
 
 
 def shown_for(episode: Episode, groups: Sequence[tuple[str, list[Shown]]]) -> list[Shown]:
-    """What was shown for anything that the user said in this task; all of it in a run that no user spoke in."""
+    """Memories shown for anything that the user said in this task; all of them in a run that no user spoke in."""
     if any(entry.get("role") == "caller" for entry in episode.messages):
-        return [one for _, shown in groups for one in shown]
-    said = {
+        return [item for _, group in groups for item in group]
+    digests = {
         digest_of(" ".join(str(entry.get("content", "")).split()))
         for entry in episode.messages
         if entry.get("role") == "user"
     }
-    return [one for prompt, shown in groups if prompt in said for one in shown]
+    return [item for prompt, group in groups if prompt in digests for item in group]

@@ -52,8 +52,8 @@ def open_transcript(agent: str, path: Path) -> Transcript:
     """Raises ImportRejected when it is no transcript of this agent."""
     host = host_named(agent)
     whole = host.records_of(path)
-    told = islice(json_lines(path) if whole is None else whole, LINES_LOOKED_AT)
-    records = [record for record in told if host.reader.is_record(record)]
+    candidates = islice(json_lines(path) if whole is None else whole, LINES_LOOKED_AT)
+    records = [record for record in candidates if host.reader.is_record(record)]
     if not records:
         raise ImportRejected("it holds no record of a session.")
     origin = host.origin_of(path, records)

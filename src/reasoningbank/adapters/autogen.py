@@ -34,7 +34,7 @@ except ImportError as error:
     raise MissingExtra(package="autogen-agentchat", extra="autogen", purpose="The adapter for AutoGen") from error
 
 TAG = "autogen"
-"""What was added through a memory: `clear` forgets that and nothing else."""
+"""Tag of what was added through a memory: `clear` forgets that and nothing else."""
 
 
 class AutoGenMemory(Memory):
@@ -44,26 +44,26 @@ class AutoGenMemory(Memory):
         self._bank, self._namespace, self._max_tokens, self._limit = bank, namespace, max_tokens, limit
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
-        said = [message for message in await model_context.get_messages() if isinstance(message, UserMessage)]
-        asked = as_text(said[-1].content) if said else ""
+        messages = [message for message in await model_context.get_messages() if isinstance(message, UserMessage)]
+        query = as_text(messages[-1].content) if messages else ""
         advice = None
-        if asked.strip() and self._max_tokens:
+        if query.strip() and self._max_tokens:
             inject = self._bank.inject
-            advice = await attempt_aside(lambda: inject(asked, max_tokens=self._max_tokens, namespace=self._namespace))
+            advice = await attempt_aside(lambda: inject(query, max_tokens=self._max_tokens, namespace=self._namespace))
         if not advice:
             return UpdateContextResult(memories=MemoryQueryResult(results=[]))
         await model_context.add_message(SystemMessage(content=advice))
-        shown = MemoryContent(content=advice, mime_type=MemoryMimeType.MARKDOWN)
-        return UpdateContextResult(memories=MemoryQueryResult(results=[shown]))
+        content = MemoryContent(content=advice, mime_type=MemoryMimeType.MARKDOWN)
+        return UpdateContextResult(memories=MemoryQueryResult(results=[content]))
 
     async def query(
         self, query: str | MemoryContent, cancellation_token: CancellationToken | None = None, **kwargs: Any
     ) -> MemoryQueryResult:
         """`kwargs` are those of `bank.search`."""
         del cancellation_token
-        asked = as_text(query.content if isinstance(query, MemoryContent) else query)
-        found = await attempt_aside(lambda: self._search(asked, kwargs)) if asked.strip() else None
-        return MemoryQueryResult(results=found or [])
+        text = as_text(query.content if isinstance(query, MemoryContent) else query)
+        contents = await attempt_aside(lambda: self._search(text, kwargs)) if text.strip() else None
+        return MemoryQueryResult(results=contents or [])
 
     async def add(self, content: MemoryContent, cancellation_token: CancellationToken | None = None) -> None:
         del cancellation_token
@@ -87,15 +87,15 @@ class AutoGenMemory(Memory):
     async def close(self) -> None:
         pass
 
-    def _search(self, asked: str, options: dict[str, Any]) -> list[MemoryContent]:
-        found = self._bank.search(asked, **{"namespace": self._namespace, "limit": self._limit, **options})
+    def _search(self, query: str, options: dict[str, Any]) -> list[MemoryContent]:
+        result = self._bank.search(query, **{"namespace": self._namespace, "limit": self._limit, **options})
         return [
             MemoryContent(
                 content=text_for_model(hit),
                 mime_type=MemoryMimeType.TEXT,
                 metadata={"id": hit.id, "score": hit.relevance, "confidence": hit.confidence.mean},
             )
-            for hit in found.memories
+            for hit in result.memories
         ]
 
     def _forget_all(self) -> None:
@@ -114,22 +114,22 @@ async def run(
     """`runner` is an agent or a team; `options` are `namespace`, `max_tokens` and whatever its `run_stream` takes. The
     advice stands behind the task, so an agent with an `AutoGenMemory` of its own wants `max_tokens=0` here.
     """
-    followed = await follow(following_from(options, bank, getattr(runner, "name", None)), task)
-    advised = f"{task}\n\n{followed.advice}" if followed.advice else task
-    called: dict[str, str] = {}
-    async with AsideOnError(followed.failed):
-        async for message in runner.run_stream(task=advised, **options):
-            await _note(followed, message, called)
+    tracker = await follow(following_from(options, bank, getattr(runner, "name", None)), task)
+    prompt = f"{task}\n\n{tracker.advice}" if tracker.advice else task
+    calls: dict[str, str] = {}
+    async with AsideOnError(tracker.failed):
+        async for message in runner.run_stream(task=prompt, **options):
+            await _note(tracker, message, calls)
         result: TaskResult = message
     answer = result.messages[-1].to_text() if result.messages else ""
-    await aside(followed.answer, answer, None if succeeded is None else succeeded(result))
+    await aside(tracker.answer, answer, None if succeeded is None else succeeded(result))
     return result
 
 
-async def _note(followed: Followed, message: Any, called: dict[str, str]) -> None:
+async def _note(tracker: Followed, message: Any, calls: dict[str, str]) -> None:
     if isinstance(message, ToolCallRequestEvent):
-        called.update({call.id: f"{call.name} {call.arguments}".strip() for call in message.content})
+        calls.update({call.id: f"{call.name} {call.arguments}".strip() for call in message.content})
     elif isinstance(message, ToolCallExecutionEvent):
         for result in message.content:
-            action = called.pop(result.call_id, result.name)
-            await aside(followed.step, action, result.content, ok=False if result.is_error else None)
+            action = calls.pop(result.call_id, result.name)
+            await aside(tracker.step, action, result.content, ok=False if result.is_error else None)

@@ -49,58 +49,58 @@ def memory_hooks(
 class _Sessions:
     """The tasks under way, by the session of the SDK that they belong to."""
 
-    def __init__(self, how: Following, succeeded: Callable[[str], bool | None] | None) -> None:
+    def __init__(self, how: Following, judge: Callable[[str], bool | None] | None) -> None:
         self._how = how
-        self._succeeded = succeeded
+        self._succeeded = judge
         self._following: OrderedDict[str, Followed] = OrderedDict()
 
     async def prompted(self, event: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
         del tool_use_id, context
         await self._end(event["session_id"], "unknown")
-        followed = await follow(self._how, event["prompt"])
-        self._following[event["session_id"]] = followed
+        tracker = await follow(self._how, event["prompt"])
+        self._following[event["session_id"]] = tracker
         if len(self._following) > MOST_SESSIONS:
             await self._end(next(iter(self._following)), "unknown")
-        return _context(event, followed.advice)
+        return _context(event, tracker.advice)
 
     async def worked(self, event: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
         del tool_use_id, context
-        followed = self._following.get(event["session_id"])
-        if followed is not None:
-            await aside(followed.step, _action(event), event.get("tool_response"))
+        tracker = self._following.get(event["session_id"])
+        if tracker is not None:
+            await aside(tracker.step, _action(event), event.get("tool_response"))
         return {}
 
     async def failed(self, event: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
         del tool_use_id, context
-        followed = self._following.get(event["session_id"])
-        if followed is None:
+        tracker = self._following.get(event["session_id"])
+        if tracker is None:
             return {}
-        await aside(followed.step, _action(event), event["error"], ok=False)
+        await aside(tracker.step, _action(event), event["error"], ok=False)
         advice: list[str] = []
-        await aside(lambda: advice.append(followed.ask(event["error"], max_tokens=FAILURE_TOKENS)))
+        await aside(lambda: advice.append(tracker.ask(event["error"], max_tokens=FAILURE_TOKENS)))
         return _context(event, advice[0])
 
     async def stopped(self, event: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
         del tool_use_id, context
         last = event.get("last_assistant_message") or ""
-        followed = self._following.get(event["session_id"])
-        if followed is not None and last:
-            await aside(followed.step, "answered", last)
-        said = None if self._succeeded is None else self._succeeded(last)
-        await self._end(event["session_id"], "unknown" if said is None else "success" if said else "failure")
+        tracker = self._following.get(event["session_id"])
+        if tracker is not None and last:
+            await aside(tracker.step, "answered", last)
+        verdict = None if self._succeeded is None else self._succeeded(last)
+        await self._end(event["session_id"], "unknown" if verdict is None else "success" if verdict else "failure")
         return {}
 
     async def _end(self, session: str, outcome: str) -> None:
-        followed = self._following.pop(session, None)
-        if followed is not None:
-            await aside(followed.finish, outcome)
+        tracker = self._following.pop(session, None)
+        if tracker is not None:
+            await aside(tracker.finish, outcome)
 
 
 def _action(event: Any) -> str:
-    given = event.get("tool_input") or {}
-    command = given.get("command") if isinstance(given, dict) else None
+    tool_input = event.get("tool_input") or {}
+    command = tool_input.get("command") if isinstance(tool_input, dict) else None
     # A command says by itself what it is; anything else is known by its tool.
-    return command if isinstance(command, str) else f"{event['tool_name']} {as_text(given or '')}".strip()
+    return command if isinstance(command, str) else f"{event['tool_name']} {as_text(tool_input or '')}".strip()
 
 
 def _context(event: Any, text: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ except ImportError as error:
     raise MissingExtra(package="crewai", extra="crewai", purpose="The adapter for CrewAI") from error
 
 TAG = "crewai"
-"""What was added through a memory: `forget` and `reset` take that and nothing else."""
+"""Tag of what was added through a memory: `forget` and `reset` take that and nothing else."""
 _FINISHED = pattern(r"(?s)Task: (.*?)\nAgent: (.*?)\nExpected result: .*?\nResult: (.*)")
 
 
@@ -48,8 +48,8 @@ class CrewMemory(Memory):
         tags = [*_scope_tag(scope), *categories]
 
         def search() -> list[MemoryMatch]:
-            found = self.bank.search(query, namespace=self.namespace, limit=limit, tags=tags)
-            return [MemoryMatch(record=_record(hit), score=_within_one(hit.relevance)) for hit in found.memories]
+            result = self.bank.search(query, namespace=self.namespace, limit=limit, tags=tags)
+            return [MemoryMatch(record=_record(hit), score=_within_one(hit.relevance)) for hit in result.memories]
 
         return attempt(search) or []
 
@@ -59,36 +59,39 @@ class CrewMemory(Memory):
             return None
         if not content.strip():
             raise InvalidInput("There is nothing to remember in an empty text.")
-        kept = self.bank.record(
+        parts = [part for part in (scope or "").split("/") if part]
+        # Of the scope and of all above it.
+        scope_tags = [tag for depth in range(len(parts)) for tag in _scope_tag("/".join(parts[: depth + 1]))]
+        memory = self.bank.record(
             title=title_of(content),
             content=content,
             namespace=self.namespace,
-            tags=[TAG, *_scope_tags(scope), *(options.get("categories") or ())],
+            tags=[TAG, *scope_tags, *(options.get("categories") or ())],
             metadata=dict(options.get("metadata") or {}),
             origin="agent",
         )
-        return _record(kept)
+        return _record(memory)
 
     def remember_many(self, contents: list[str], scope: str | None = None, **options: Any) -> list[MemoryRecord]:
-        kept = [self._keep_task(text) or self.remember(text, scope, **options) for text in contents if text.strip()]
-        return [record for record in kept if isinstance(record, MemoryRecord)]
+        records = [self._keep_task(text) or self.remember(text, scope, **options) for text in contents if text.strip()]
+        return [record for record in records if isinstance(record, MemoryRecord)]
 
     def extract_memories(self, content: str) -> list[str]:
         """A finished task as it is: what is worth keeping of it the bank finds out by itself."""
         return [content]
 
     def forget(self, scope: str | None = None, record_ids: list[str] | None = None, **options: Any) -> int:
-        """What was remembered through a memory like this one; `reasoningbank restore` brings it back."""
+        """Forgets what was remembered through a memory like this one; `reasoningbank restore` brings it back."""
         if options.get("older_than") or options.get("metadata_filter"):
             raise InvalidInput(
                 "A bank forgets by scope, category or id; age and metadata are for `reasoningbank list`."
             )
-        wanted = set(record_ids) if record_ids is not None else None
+        only_ids = set(record_ids) if record_ids is not None else None
         tags = [TAG, *_scope_tag(scope), *(options.get("categories") or ())]
-        chosen = [item.id for item in self._all(tags) if wanted is None or item.id in wanted]
-        for memory_id in chosen:
+        memory_ids = [item.id for item in self._all(tags) if only_ids is None or item.id in only_ids]
+        for memory_id in memory_ids:
             self.bank.forget(memory_id)
-        return len(chosen)
+        return len(memory_ids)
 
     def reset(self, scope: str | None = None) -> None:
         self.forget(scope)
@@ -100,11 +103,11 @@ class CrewMemory(Memory):
         return [_record(item) for item in self._all(_scope_tag(scope))[offset : offset + limit]]
 
     def info(self, path: str | None = None) -> ScopeInfo:
-        found = self.list_records(path, limit=1_000_000)
-        times = [record.created_at for record in found]
+        records = self.list_records(path, limit=1_000_000)
+        times = [record.created_at for record in records]
         return ScopeInfo(
             path=path or "/",
-            record_count=len(found),
+            record_count=len(records),
             oldest_record=min(times, default=None),
             newest_record=max(times, default=None),
         )
@@ -119,11 +122,11 @@ class CrewMemory(Memory):
         return list(list_all(self.bank, namespace=self.namespace, tags=tags))
 
     def _keep_task(self, text: str) -> bool:
-        """Whether this is CrewAI's report of a finished task; then it is kept as a session."""
-        told = _FINISHED.fullmatch(text)
-        if told is None or self.read_only:
+        """True if the text is CrewAI's report of a finished task, and the memory may write; it is kept as a session."""
+        report = _FINISHED.fullmatch(text)
+        if report is None or self.read_only:
             return False
-        task, agent, answer = told.groups()
+        task, agent, answer = report.groups()
         step = EpisodeStep(action="answered", result=shorten(answer))
         place = self.namespace or self.bank.namespace
         episode = Episode(task=shorten(task), namespace=place, steps=(step,), agent=agent[:200])
@@ -132,15 +135,9 @@ class CrewMemory(Memory):
 
 
 def _scope_tag(scope: str | None) -> list[str]:
-    """What everything in a scope and below it is tagged with; nothing for the root."""
+    """Tag of everything in a scope and below it; none for the root."""
     path = (scope or "").strip("/")
     return [f"crewai:{path}"] if path else []
-
-
-def _scope_tags(scope: str | None) -> list[str]:
-    """Of the scope and of all above it."""
-    parts = [part for part in (scope or "").split("/") if part]
-    return [tag for depth in range(1, len(parts) + 1) for tag in _scope_tag("/".join(parts[:depth]))]
 
 
 def _record(item: Remembered) -> MemoryRecord:

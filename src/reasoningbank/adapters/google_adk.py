@@ -44,8 +44,8 @@ class BankMemoryService(BaseMemoryService):
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         place = self._place(app_name, user_id)
-        found = await attempt_aside(lambda: self._search(place, query)) if query.strip() else None
-        return SearchMemoryResponse(memories=found or [])
+        memories = await attempt_aside(lambda: self._search(place, query)) if query.strip() else None
+        return SearchMemoryResponse(memories=memories or [])
 
     async def add_memory(
         self,
@@ -75,11 +75,11 @@ class BankMemoryService(BaseMemoryService):
 
     def _place(self, app_name: str, user_id: str) -> str:
         """One namespace for each app and user; two that would be written alike are kept apart."""
-        escaped = (part.replace("%", "%25").replace(".", "%2E") for part in (app_name, user_id))
-        joined = ".".join((self._root, *escaped))
-        if clean_namespace(joined) != joined:
+        parts = (part.replace("%", "%25").replace(".", "%2E") for part in (app_name, user_id))
+        namespace = ".".join((self._root, *parts))
+        if clean_namespace(namespace) != namespace:
             raise InvalidInput(f"No namespace can be made of the app {app_name!r} and the user {user_id!r}.")
-        return joined
+        return namespace
 
     def _keep(self, place: str, events: Sequence[Event], source: str) -> None:
         task = next((_text(e.content) for e in events if e.author == "user" and _text(e.content).strip()), "")
@@ -88,7 +88,7 @@ class BankMemoryService(BaseMemoryService):
             self._bank.keep(Episode(task=shorten(task), namespace=place, steps=steps, agent="adk", source=source))
 
     def _search(self, place: str, query: str) -> list[MemoryEntry]:
-        found = self._bank.search(query, namespace=place, limit=self._limit)
+        result = self._bank.search(query, namespace=place, limit=self._limit)
         return [
             MemoryEntry(
                 id=hit.id,
@@ -97,7 +97,7 @@ class BankMemoryService(BaseMemoryService):
                 content=types.Content(role="user", parts=[types.Part(text=text_for_model(hit))]),
                 custom_metadata={"confidence": hit.confidence.mean, "relevance": hit.relevance},
             )
-            for hit in found.memories
+            for hit in result.memories
         ]
 
 
@@ -112,19 +112,19 @@ def _steps(events: Sequence[Event]) -> list[EpisodeStep]:
                 waiting.append((call.id, call.name or "", len(steps)))
                 steps.append(EpisodeStep(action=shorten(f"{call.name} {as_text(call.args or {})}".strip())))
             elif part.function_response is not None:
-                said = part.function_response
-                at = next((w for w in waiting if (w[0] == said.id if said.id else w[1] == said.name)), None)
+                response = part.function_response
+                at = next((w for w in waiting if (w[0] == response.id if response.id else w[1] == response.name)), None)
                 if at is not None:
                     waiting.remove(at)
-                    steps[at[2]] = EpisodeStep(action=steps[at[2]].action, **_outcome(said.response or {}))
+                    steps[at[2]] = EpisodeStep(action=steps[at[2]].action, **_outcome(response.response or {}))
             elif part.text and event.author != "user":
                 steps.append(EpisodeStep(action="answered", result=shorten(part.text)))
     return steps
 
 
 def _outcome(response: Mapping[str, Any]) -> dict[str, Any]:
-    failed = set(response) == {"error"} or response.get("status") == "error"
-    return {"result": shorten(as_text(response.get("result", response))), "ok": False if failed else None}
+    is_error = set(response) == {"error"} or response.get("status") == "error"
+    return {"result": shorten(as_text(response.get("result", response))), "ok": False if is_error else None}
 
 
 def _text(content: types.Content | None) -> str:

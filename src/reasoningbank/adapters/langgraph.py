@@ -68,11 +68,11 @@ class BankStore(BaseStore):
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Reads see what was there before; writes are one transaction, the last of a key counts."""
-        asked = list(ops)
-        for op in asked:
+        operations = list(ops)
+        for op in operations:
             validate_op_namespace(op)
-        results: list[Result] = [self._read(op) for op in asked]
-        writes = {(op.namespace, op.key): op for op in asked if isinstance(op, PutOp)}
+        results: list[Result] = [self._read(op) for op in operations]
+        writes = {(op.namespace, op.key): op for op in operations if isinstance(op, PutOp)}
         if writes:
             self._write(list(writes.values()))
         return results
@@ -84,8 +84,8 @@ class BankStore(BaseStore):
 
     def _read(self, op: Op) -> Result:
         if isinstance(op, GetOp):
-            found = self._find(self._bank, op.namespace, op.key)
-            return None if found is None else _item(found)
+            item = self._find(self._bank, op.namespace, op.key)
+            return None if item is None else _item(item)
         if isinstance(op, SearchOp):
             return self._search(op)
         if isinstance(op, ListNamespacesOp):
@@ -95,62 +95,59 @@ class BankStore(BaseStore):
         raise InvalidInput(f"{type(op).__name__} is no operation of a store that is known here.")
 
     def _find(self, bank: Bank, namespace: tuple[str, ...], key: str) -> Remembered | None:
-        found = bank.list(namespace=self._place(namespace), key=self._key(key), limit=1)
-        return found[0] if found else None
+        items = bank.list(namespace=self._place(namespace), key=self._key(key), limit=1)
+        return items[0] if items else None
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        found: list[SearchItem] = []
-        for item in self._search_items(op) if op.query else self._list_items(op):
+        items: list[SearchItem] = []
+        listing = (_found(item, None) for item in self._under(op.namespace_prefix))
+        for item in self._search_items(op) if op.query else listing:
             if passes(item.value, op.filter):
-                found.append(item)
-                if len(found) == op.offset + op.limit:
+                items.append(item)
+                if len(items) == op.offset + op.limit:
                     break
-        return found[op.offset :]
+        return items[op.offset :]
 
     def _search_items(self, op: SearchOp) -> Iterator[SearchItem]:
         """Everything below the prefix, as LangGraph has it: the nearest first, what matches nothing behind it, and last
         what is not to be searched, without a score.
         """
-        seen, unindexed = set[str](), list[Remembered]()
+        hit_ids, tail = set[str](), list[Remembered]()
         for hit, relevance in self._nearest(op):
-            seen.add(hit.id)
+            hit_ids.add(hit.id)
             if hit.content != UNINDEXED:
                 yield _found(hit, relevance)
         for item in self._under(op.namespace_prefix):
             if item.content == UNINDEXED:
-                unindexed.append(item)
-            elif item.id not in seen:
+                tail.append(item)
+            elif item.id not in hit_ids:
                 yield _found(item, 0.0)
-        for item in unindexed:
+        for item in tail:
             yield _found(item, None)
 
     def _nearest(self, op: SearchOp) -> Iterator[tuple[Remembered, float]]:
         """Further and further while whoever asks goes on: a filter costs no recall."""
-        wanted, seen = op.offset + op.limit, set[str]()
+        count, hit_ids = op.offset + op.limit, set[str]()
         most = self._bank.settings.search.max_limit or MAX_LIMIT
         while True:
             hits = self._bank.search(
                 op.query or "",
                 namespace="*",
                 tags=(self._tag(op.namespace_prefix),),
-                limit=min(most, max(1, wanted)),
+                limit=min(most, max(1, count)),
                 floor=0.0,
                 min_confidence=0.0,
                 profile=self._profile,
                 experience=False,
-                exclude=tuple(seen),
+                exclude=tuple(hit_ids),
             ).memories
-            fresh = [hit for hit in hits if hit.id not in seen]
+            fresh = [hit for hit in hits if hit.id not in hit_ids]
             for hit in fresh:
                 yield hit, hit.relevance
-            seen.update(hit.id for hit in fresh)
-            if len(hits) < min(most, max(1, wanted)) or not fresh:
+            hit_ids.update(hit.id for hit in fresh)
+            if len(hits) < min(most, max(1, count)) or not fresh:
                 return
-            wanted *= 4
-
-    def _list_items(self, op: SearchOp) -> Iterator[SearchItem]:
-        for item in self._under(op.namespace_prefix):
-            yield _found(item, None)
+            count *= 4
 
     def _under(self, prefix: tuple[str, ...]) -> Iterator[Remembered]:
         return list_all(self._bank, namespace="*", tags=[self._tag(prefix)])
@@ -158,9 +155,9 @@ class BankStore(BaseStore):
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         start = f"{self._root}."
         names = (name for name in self._bank.status().namespaces if name.startswith(start))
-        known = [tuple(name.removeprefix(start).split(".")) for name in names]
-        kept = [name for name in known if all(matches(rule, name) for rule in op.match_conditions or ())]
-        cut = {name[: op.max_depth] for name in kept} if op.max_depth is not None else set(kept)
+        namespaces = [tuple(name.removeprefix(start).split(".")) for name in names]
+        selection = [name for name in namespaces if all(matches(rule, name) for rule in op.match_conditions or ())]
+        cut = {name[: op.max_depth] for name in selection} if op.max_depth is not None else set(selection)
         return sorted(cut)[op.offset : op.offset + op.limit]
 
     # ------------------------------------------------------------ writing
@@ -202,10 +199,10 @@ class BankStore(BaseStore):
 
     def _place(self, namespace: tuple[str, ...]) -> str:
         """The namespace of the bank; one that would come out as another is refused, so that no two are mixed up."""
-        joined = ".".join((self._root, *namespace))
-        if clean_namespace(joined) != joined or any(label != label.strip() for label in namespace):
+        name = ".".join((self._root, *namespace))
+        if clean_namespace(name) != name or any(label != label.strip() for label in namespace):
             raise InvalidInput(f"The namespace {namespace!r} cannot be kept as it is: leave out blanks at its ends.")
-        return joined
+        return name
 
     def _key(self, key: str) -> str:
         """As it is, or its digest where a key of the bank would not hold it as it is: two must never become one."""
@@ -219,8 +216,8 @@ class BankStore(BaseStore):
 
 
 def _title(key: str) -> str:
-    shown = "".join(character if character.isprintable() else " " for character in key)[: MAX_TITLE_CHARS // 2]
-    return shown if shown.strip() else "(no name)"
+    title = "".join(character if character.isprintable() else " " for character in key)[: MAX_TITLE_CHARS // 2]
+    return title if title.strip() else "(no name)"
 
 
 def _whole(value: Mapping[str, Any]) -> str:
@@ -233,11 +230,11 @@ def _whole(value: Mapping[str, Any]) -> str:
 
 
 def _value_of(item: Remembered) -> dict[str, Any]:
-    held: dict[str, Any] = item.memory.metadata[_HELD]
+    record: dict[str, Any] = item.memory.metadata[_HELD]
     return {
-        "namespace": tuple(held["namespace"]),
-        "key": held["key"],
-        "value": held["value"],
+        "namespace": tuple(record["namespace"]),
+        "key": record["key"],
+        "value": record["value"],
         "created_at": datetime.fromtimestamp(item.memory.created_at, UTC),
         "updated_at": datetime.fromtimestamp(item.memory.updated_at, UTC),
     }

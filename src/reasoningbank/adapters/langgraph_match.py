@@ -1,4 +1,4 @@
-"""What LangGraph means by a filter and by a namespace that matches. Pure, and without its library."""
+"""LangGraph's rules for filters and for namespaces that match. Pure, and without its library."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def matches(rule: FilterRule, namespace: tuple[str, ...]) -> bool:
     if rule.match_type not in ("prefix", "suffix"):
         raise InvalidInput(f"A namespace is matched by its prefix or suffix, not by {rule.match_type!r}.")
     part = namespace[: len(path)] if rule.match_type == "prefix" else namespace[len(namespace) - len(path) :]
-    return all(wanted in (ANY_LABEL, label) for label, wanted in zip(part, path, strict=True))
+    return all(rule_label in (ANY_LABEL, label) for label, rule_label in zip(part, path, strict=True))
 
 
-def passes(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
-    return not wanted or all(_fits(value.get(name), rule) for name, rule in wanted.items())
+def passes(value: Mapping[str, Any], rules: Mapping[str, Any] | None) -> bool:
+    return not rules or all(_fits(value.get(name), rule) for name, rule in rules.items())
 
 
 def _fits(value: Any, rule: Any) -> bool:
@@ -41,7 +41,7 @@ def _fits(value: Any, rule: Any) -> bool:
         return (
             isinstance(value, (list, tuple))
             and len(value) == len(rule)
-            and all(_fits(one, other) for one, other in zip(value, rule, strict=True))
+            and all(_fits(item, other) for item, other in zip(value, rule, strict=True))
         )
     return bool(value == rule)
 
@@ -60,7 +60,7 @@ def _compares(value: Any, operator: str, other: Any) -> bool:
 
 def _compare(value: Any, operator: str, other: Any) -> bool:
     try:
-        one, two = float(value), float(other)
+        number, limit = float(value), float(other)
     except (TypeError, ValueError):
         return False
-    return {"$gt": one > two, "$gte": one >= two, "$lt": one < two, "$lte": one <= two}[operator]
+    return {"$gt": number > limit, "$gte": number >= limit, "$lt": number < limit, "$lte": number <= limit}[operator]

@@ -33,11 +33,11 @@ class BankBlock(BaseMemoryBlock[str]):
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         del block_kwargs
-        asked = [message.content or "" for message in messages or () if message.role == MessageRole.USER]
-        if not asked or not asked[-1].strip() or not self.max_tokens:
+        queries = [message.content or "" for message in messages or () if message.role == MessageRole.USER]
+        if not queries or not queries[-1].strip() or not self.max_tokens:
             return ""
         inject = self.bank.inject
-        advice = await attempt_aside(lambda: inject(asked[-1], max_tokens=self.max_tokens, namespace=self.namespace))
+        advice = await attempt_aside(lambda: inject(queries[-1], max_tokens=self.max_tokens, namespace=self.namespace))
         return advice or ""
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
@@ -50,15 +50,15 @@ async def run(
     """`options` are `namespace`, `max_tokens` and whatever `agent.run` takes. The advice stands behind the task, so an
     agent whose memory has a `BankBlock` wants `max_tokens=0` here.
     """
-    followed = await follow(following_from(options, bank, getattr(agent, "name", None)), task)
-    advised = f"{task}\n\n{followed.advice}" if followed.advice else task
-    async with AsideOnError(followed.failed):
-        handler = agent.run(advised, **options)
+    tracker = await follow(following_from(options, bank, getattr(agent, "name", None)), task)
+    prompt = f"{task}\n\n{tracker.advice}" if tracker.advice else task
+    async with AsideOnError(tracker.failed):
+        handler = agent.run(prompt, **options)
         async for event in handler.stream_events():
             if isinstance(event, ToolCallResult):
                 output = event.tool_output
                 action = f"{event.tool_name} {as_text(event.tool_kwargs)}".strip()
-                await aside(followed.step, action, output.content, ok=False if output.is_error else None)
+                await aside(tracker.step, action, output.content, ok=False if output.is_error else None)
         result = await handler
-    await aside(followed.answer, str(result), None if succeeded is None else succeeded(result))
+    await aside(tracker.answer, str(result), None if succeeded is None else succeeded(result))
     return result

@@ -27,8 +27,8 @@ def list_all(bank: Bank, *, namespace: str | None, tags: Sequence[str]) -> Itera
 
 def text_for_model(item: Remembered) -> str:
     """Headline and content as a model may read them: what is not believed is quoted as data."""
-    shown = for_prompt(remembered_json(item))
-    title, content = str(shown["title"]), str(shown["content"])
+    fields = for_prompt(remembered_json(item))
+    title, content = str(fields["title"]), str(fields["content"])
     return content if content.startswith(title.rstrip("…")) else f"{title}\n{content}"
 
 

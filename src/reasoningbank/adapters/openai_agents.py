@@ -39,10 +39,10 @@ async def run(
     """`options` are `namespace`, `max_tokens` and whatever `Runner.run` takes; `hooks` and `run_config` of the caller's
     own keep working.
     """
-    followed = await follow(following_from(options, bank, agent.name), _task(task))
-    async with AsideOnError(followed.failed):
-        result = await Runner.run(agent, task, **_watch(followed, options))
-    await aside(followed.answer, result.final_output, None if succeeded is None else succeeded(result))
+    tracker = await follow(following_from(options, bank, agent.name), _task(task))
+    async with AsideOnError(tracker.failed):
+        result = await Runner.run(agent, task, **_watch(tracker, options))
+    await aside(tracker.answer, result.final_output, None if succeeded is None else succeeded(result))
     return result
 
 
@@ -58,36 +58,36 @@ async def run_streamed(
     """As `run`, for `Runner.run_streamed`: the end of the block is the end of the task. Left early, it is unknown how
     it went.
     """
-    followed = await follow(following_from(options, bank, agent.name), _task(task))
-    async with AsideOnError(followed.failed):
-        result = Runner.run_streamed(agent, task, **_watch(followed, options))
+    tracker = await follow(following_from(options, bank, agent.name), _task(task))
+    async with AsideOnError(tracker.failed):
+        result = Runner.run_streamed(agent, task, **_watch(tracker, options))
         yield result
     if result.is_complete and result.final_output is not None:  # one that is cancelled is complete too
-        await aside(followed.answer, result.final_output, None if succeeded is None else succeeded(result))
+        await aside(tracker.answer, result.final_output, None if succeeded is None else succeeded(result))
     else:
-        await aside(followed.finish, "unknown")
+        await aside(tracker.finish, "unknown")
 
 
-def _watch(followed: Followed, options: dict[str, Any]) -> dict[str, Any]:
+def _watch(tracker: Followed, options: dict[str, Any]) -> dict[str, Any]:
     """The options of a run, with hooks that note its steps and a filter that puts the advice before the model."""
     config = options.get("run_config") or RunConfig()
-    advised = _advise_input(followed, config.call_model_input_filter)
+    input_filter = _advise_input(tracker, config.call_model_input_filter)
     return {
         **options,
-        "hooks": _Steps(followed, options.get("hooks")),
-        "run_config": replace(config, call_model_input_filter=advised),
+        "hooks": _Steps(tracker, options.get("hooks")),
+        "run_config": replace(config, call_model_input_filter=input_filter),
     }
 
 
-def _advise_input(followed: Followed, inner: Any) -> Callable[[CallModelData[Any]], Any]:
+def _advise_input(tracker: Followed, inner: Any) -> Callable[[CallModelData[Any]], Any]:
     async def filtered(data: CallModelData[Any]) -> ModelInputData:
         model_data = data.model_data
         if inner is not None:
-            made = inner(data)
-            model_data = await made if hasattr(made, "__await__") else made
-        if not followed.advice:
+            output = inner(data)
+            model_data = await output if hasattr(output, "__await__") else output
+        if not tracker.advice:
             return model_data
-        parts = [part for part in (model_data.instructions, followed.advice) if part]
+        parts = [part for part in (model_data.instructions, tracker.advice) if part]
         return replace(model_data, instructions="\n\n".join(parts))
 
     return filtered
@@ -96,8 +96,8 @@ def _advise_input(followed: Followed, inner: Any) -> Callable[[CallModelData[Any
 class _Steps(RunHooks[Any]):
     """Notes every tool call, and passes everything on to the caller's own hooks."""
 
-    def __init__(self, followed: Followed, inner: Any) -> None:
-        self._followed = followed
+    def __init__(self, tracker: Followed, inner: Any) -> None:
+        self._followed = tracker
         self._inner = inner
 
     async def on_tool_end(self, context: Any, agent: Any, tool: Any, result: object) -> None:
@@ -129,18 +129,15 @@ class _Steps(RunHooks[Any]):
             await getattr(self._inner, name)(*arguments)
 
 
-def _task(given: Any) -> str:
+def _task(task_input: Any) -> str:
     """The text of the last thing that the user said."""
-    if isinstance(given, str):
-        return given
-    said = [item for item in given if isinstance(item, dict) and item.get("role") == "user"] if _is_list(given) else []
-    if not said:
+    if isinstance(task_input, str):
+        return task_input
+    items = task_input if isinstance(task_input, Sequence) and not isinstance(task_input, bytes) else ()
+    messages = [item for item in items if isinstance(item, dict) and item.get("role") == "user"]
+    if not messages:
         return ""
-    content = said[-1].get("content", "")
+    content = messages[-1].get("content", "")
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
-
-
-def _is_list(given: Any) -> bool:
-    return isinstance(given, Sequence) and not isinstance(given, (str, bytes))

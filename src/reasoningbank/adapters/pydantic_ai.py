@@ -57,10 +57,10 @@ class BankMemory(AbstractCapability[Any]):
         return advice
 
     async def wrap_run(self, ctx: RunContext[Any], *, handler: Callable[[], Any]) -> Any:
-        followed = self._followed = await follow(self._how, _task(ctx.prompt))
-        async with AsideOnError(followed.failed):
+        tracker = self._followed = await follow(self._how, _task(ctx.prompt))
+        async with AsideOnError(tracker.failed):
             result = await handler()
-        await aside(followed.answer, result.output, None if self._succeeded is None else self._succeeded(result))
+        await aside(tracker.answer, result.output, None if self._succeeded is None else self._succeeded(result))
         return result
 
     async def wrap_tool_execute(

@@ -33,64 +33,64 @@ def run(
     they are made.
     """
     name = getattr(agent, "name", None) or type(agent).__name__
-    followed = Followed(following_from(options, bank, name), task)
-    advised = f"{task}\n\n{followed.advice}" if followed.advice else task
+    tracker = Followed(following_from(options, bank, name), task)
+    prompt = f"{task}\n\n{tracker.advice}" if tracker.advice else task
     if options.get("stream"):
-        return _stream(followed, agent.run(advised, **options), succeeded)
+        return _stream(tracker, agent.run(prompt, **options), succeeded)
     first = 0 if options.get("reset", True) else len(agent.memory.steps)
 
     def note_steps() -> list[ActionStep]:
-        done = [step for step in agent.memory.steps[first:] if isinstance(step, ActionStep)]
-        for step in done:
-            _note(followed, step)
-        return done
+        steps = [step for step in agent.memory.steps[first:] if isinstance(step, ActionStep)]
+        for step in steps:
+            _note(tracker, step)
+        return steps
 
     def fail(error: BaseException) -> None:
         note_steps()
-        followed.failed(error)
+        tracker.failed(error)
 
     with OnError(fail):
-        result = agent.run(advised, **options)
-    done = note_steps()
-    followed.answer(getattr(result, "output", result), _judge(result, done[-1] if done else None, succeeded))
+        result = agent.run(prompt, **options)
+    steps = note_steps()
+    tracker.answer(getattr(result, "output", result), _judge(result, steps[-1] if steps else None, succeeded))
     return result
 
 
-def _stream(followed: Followed, made: Iterator[Any], succeeded: Callable[[Any], bool | None] | None) -> Iterator[Any]:
+def _stream(tracker: Followed, steps: Iterator[Any], judge: Callable[[Any], bool | None] | None) -> Iterator[Any]:
     """The same steps; the last one ends the task. Left early, it is unknown how it went."""
     last: ActionStep | None = None
 
     def end(error: BaseException) -> None:
         if isinstance(error, GeneratorExit):
-            followed.finish("unknown")
+            tracker.finish("unknown")
         else:
-            followed.failed(error)
+            tracker.failed(error)
 
     with OnError(end):
-        for step in made:
+        for step in steps:
             # The step at which an agent runs out of them comes twice.
             if isinstance(step, ActionStep) and step is not last:
                 last = step
-                _note(followed, step)
+                _note(tracker, step)
             if isinstance(step, FinalAnswerStep):
-                followed.answer(step.output, _judge(step.output, last, succeeded))
+                tracker.answer(step.output, _judge(step.output, last, judge))
             yield step
 
 
-def _judge(result: Any, last: ActionStep | None, succeeded: Callable[[Any], bool | None] | None) -> bool | None:
-    if succeeded is not None:
-        return succeeded(result)
+def _judge(result: Any, last: ActionStep | None, judge: Callable[[Any], bool | None] | None) -> bool | None:
+    if judge is not None:
+        return judge(result)
     return False if last is not None and isinstance(last.error, AgentMaxStepsError) else None
 
 
-def _note(followed: Followed, step: ActionStep) -> None:
+def _note(tracker: Followed, step: ActionStep) -> None:
     if step.is_final_answer:
         return
     # A call that raised is known by what the model said alone.
-    said = step.model_output_message
-    called = step.tool_calls or [call.function for call in (said and said.tool_calls) or ()]
-    action = step.code_action or "\n".join(f"{call.name} {as_text(call.arguments)}".strip() for call in called)
+    message = step.model_output_message
+    calls = step.tool_calls or [call.function for call in (message and message.tool_calls) or ()]
+    action = step.code_action or "\n".join(f"{call.name} {as_text(call.arguments)}".strip() for call in calls)
     if step.error is not None:
-        followed.step(action or "it answered", str(step.error), ok=False)
+        tracker.step(action or "it answered", str(step.error), ok=False)
     elif action:
-        followed.step(action, step.observations or "")
+        tracker.step(action, step.observations or "")

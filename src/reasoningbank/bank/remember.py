@@ -52,39 +52,39 @@ def remember(
         how = Following(bank=bank, namespace=namespace, agent=agent or _name(function), max_tokens=max_tokens)
         takes_advice = ADVICE in inspect.signature(function).parameters
 
-        def given(followed: Followed, options: dict[str, Any]) -> dict[str, Any]:
-            return {ADVICE: followed.advice, **options} if takes_advice else options
+        def given(tracker: Followed, options: dict[str, Any]) -> dict[str, Any]:
+            return {ADVICE: tracker.advice, **options} if takes_advice else options
 
-        def end(followed: Followed, result: Any) -> None:
-            followed.step(_name(function), result)
-            followed.finish(_outcome(True if succeeded is None else succeeded(result)))
+        def end(tracker: Followed, result: Any) -> None:
+            tracker.step(_name(function), result)
+            tracker.finish(_outcome(True if succeeded is None else succeeded(result)))
 
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
             async def awaited(*arguments: Any, **options: Any) -> Any:
-                followed = await follow(how, _task(task, arguments, options))
-                token = _current.set(followed)
+                tracker = await follow(how, _task(task, arguments, options))
+                token = _current.set(tracker)
                 try:
-                    async with AsideOnError(followed.failed):
-                        result = await function(*arguments, **given(followed, options))
+                    async with AsideOnError(tracker.failed):
+                        result = await function(*arguments, **given(tracker, options))
                 finally:
                     _current.reset(token)
-                await asyncio.to_thread(end, followed, result)
+                await asyncio.to_thread(end, tracker, result)
                 return result
 
             return cast("F", awaited)
 
         @functools.wraps(function)
         def called(*arguments: Any, **options: Any) -> Any:
-            followed = Followed(how, _task(task, arguments, options))
-            token = _current.set(followed)
+            tracker = Followed(how, _task(task, arguments, options))
+            token = _current.set(tracker)
             try:
-                with OnError(followed.failed):
-                    result = function(*arguments, **given(followed, options))
+                with OnError(tracker.failed):
+                    result = function(*arguments, **given(tracker, options))
             finally:
                 _current.reset(token)
-            end(followed, result)
+            end(tracker, result)
             return result
 
         return cast("F", called)
@@ -103,7 +103,7 @@ def _task(task: Callable[..., str] | None, arguments: tuple[Any, ...], options: 
     return as_text(first)
 
 
-def _outcome(said: Said) -> str:
-    if isinstance(said, str):
-        return said
-    return "unknown" if said is None else "success" if said else "failure"
+def _outcome(verdict: Said) -> str:
+    if isinstance(verdict, str):
+        return verdict
+    return "unknown" if verdict is None else "success" if verdict else "failure"

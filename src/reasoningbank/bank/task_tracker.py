@@ -1,7 +1,7 @@
 """Tracks one task of another framework's agent: starts a session, gives advice, notes steps, ends it.
 
-Knows that memory is a help and never a hindrance: whatever goes wrong in the bank is told in the log, and the agent
-goes on without it. What a framework calls a task, a tool or a result is the business of its adapter.
+Memory is a help and never a hindrance: whatever goes wrong in the bank is told in the log, and the agent goes on
+without it. What a framework calls a task, a tool or a result is the business of its adapter.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Following:
     """None is the bank's own."""
     agent: str | None = None
     max_tokens: int = 500
-    """Of advice. 0 asks for none."""
+    """Budget for advice; 0 asks for none."""
 
 
 def following_from(options: dict[str, Any], bank: Bank, agent: str | None) -> Following:
     """How to follow, by `namespace` and `max_tokens` among the options of a run; they are taken out of it."""
-    told = {name: options.pop(name) for name in ("namespace", "max_tokens") if name in options}
-    return Following(bank=bank, agent=agent, **told)
+    overrides = {name: options.pop(name) for name in ("namespace", "max_tokens") if name in options}
+    return Following(bank=bank, agent=agent, **overrides)
 
 
 class Followed:
@@ -74,8 +74,8 @@ class Followed:
     def step(self, action: str, result: Any = "", *, ok: bool | None = None) -> None:
         session = self.session
         if session is not None and not self._finished and action.strip():
-            said = {} if ok is None else {"ok": ok}
-            attempt(lambda: self._how.bank.add_step(session, shorten(action), shorten(as_text(result)), said))
+            metadata = {} if ok is None else {"ok": ok}
+            attempt(lambda: self._how.bank.add_step(session, shorten(action), shorten(as_text(result)), metadata))
 
     def finish(self, outcome: str, *, used: Sequence[str] = ()) -> None:
         """success, failure or unknown. Credits what was shown, and queues the session to be distilled."""
@@ -84,10 +84,10 @@ class Followed:
             self._finished = True
             attempt(lambda: self._how.bank.end_session(session, outcome, used=used))
 
-    def answer(self, output: Any, said: bool | None) -> None:
-        """End it with what the agent answered; `said` is whether that was right, as far as anybody knows."""
+    def answer(self, output: Any, verdict: bool | None) -> None:
+        """End it with what the agent answered; `verdict` is whether that was right, as far as anybody knows."""
         self.step("answered", as_text(output))
-        self.finish("unknown" if said is None else "success" if said else "failure")
+        self.finish("unknown" if verdict is None else "success" if verdict else "failure")
 
     def failed(self, error: BaseException) -> None:
         self.step("it raised", f"{type(error).__name__}: {error}", ok=False)
@@ -95,7 +95,7 @@ class Followed:
 
 
 def attempt(act: Callable[[], T]) -> T | None:
-    """What the act gives, or None: an agent whose bank fails goes on without its memory, and the log says so."""
+    """Result of `act`, or None: an agent whose bank fails goes on without its memory, and the log says so."""
     try:
         return act()
     except BankError as error:

@@ -1,6 +1,8 @@
-"""Signed grants ("intents") and revocations: who may do what, where, how much and until when; and their text to paste.
+"""Signed grants ("intents") and revocations: who may do what, where, how much and until when; and their text to
+paste.
 
-Knows one grant and a pair of parent and child. Whether a chain of them reaches a root is known in `authority.rights`.
+Here is one grant, and a pair of parent and child. Whether a chain of them reaches a root is known in
+`authority.rights`.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ class Intent(Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
     """`*`, a name, or `name/*` for all that begins with `name/`."""
     scopes: Annotated[tuple[Literal["org", "team"], ...], Meta(max_length=2)]
     caps: dict[str, Number]
-    """What is missing is not limited."""
+    """Limits; what is missing is not limited."""
     period: Number
     """Seconds after which caps begin anew, counted from `not_before`; 0: never."""
     not_before: Number
@@ -97,9 +99,9 @@ def encode_intent(intent: Intent) -> bytes:
     return _ENCODER.encode(intent)
 
 
-def decode_intent(encoded: bytes) -> Intent:
+def decode_intent(raw: bytes) -> Intent:
     """The grant in these bytes, its shape checked but not its signature."""
-    intent = _decode(encoded, _INTENTS, "a grant")
+    intent = _decode(raw, _INTENTS, "a grant")
     for names in (intent.actions, intent.namespaces, intent.scopes):
         if list(names) != sorted(set(names)):
             raise BusRefusal("malformed", "a grant whose lists are not sorted, or say something twice")
@@ -118,19 +120,19 @@ def encode_revocation(revocation: Revocation) -> bytes:
     return _ENCODER.encode(revocation)
 
 
-def decode_revocation(encoded: bytes) -> Revocation:
-    return _decode(encoded, _REVOCATIONS, "a revocation")
+def decode_revocation(raw: bytes) -> Revocation:
+    return _decode(raw, _REVOCATIONS, "a revocation")
 
 
-def _decode(encoded: bytes, decoder: msgspec.msgpack.Decoder[T], what: str) -> T:
-    if len(encoded) > MAX_INTENT_BYTES:
-        raise BusRefusal("too_long", f"{what} of {len(encoded):,} bytes")
-    check_version(encoded, INTENT_VERSION, what)
+def _decode(raw: bytes, decoder: msgspec.msgpack.Decoder[T], what: str) -> T:
+    if len(raw) > MAX_INTENT_BYTES:
+        raise BusRefusal("too_long", f"{what} of {len(raw):,} bytes")
+    check_version(raw, INTENT_VERSION, what)
     try:
-        value = decoder.decode(encoded)
+        value = decoder.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise BusRefusal("malformed", f"{what}: {error}") from None
-    if _ENCODER.encode(value) != encoded:
+    if _ENCODER.encode(value) != raw:
         raise BusRefusal("malformed", f"{what} that is not written in the shortest way")
     return value
 
@@ -142,9 +144,9 @@ def intent_id(intent: Intent) -> bytes:
 
 
 def _signed_part(value: Intent | Revocation, domain: bytes) -> bytes:
-    """What the issuer signed: the array without its last element, behind a line that says what it is."""
-    encoded = _ENCODER.encode(value)
-    return b"".join((domain, bytes((encoded[0] - 1,)), memoryview(encoded)[1 : -SIGNATURE_BYTES - 2]))
+    """The bytes that the issuer signed: the array without its last element, behind a line that says what it is."""
+    raw = _ENCODER.encode(value)
+    return b"".join((domain, bytes((raw[0] - 1,)), memoryview(raw)[1 : -SIGNATURE_BYTES - 2]))
 
 
 def sign_intent(  # noqa: PLR0913 - what a grant says
@@ -179,8 +181,8 @@ def sign_intent(  # noqa: PLR0913 - what a grant says
         nonce or os.urandom(_NONCE_BYTES),
         bytes(SIGNATURE_BYTES),
     )
-    unsigned = decode_intent(_ENCODER.encode(values))
-    return msgspec.structs.replace(unsigned, signature=key.sign(_signed_part(unsigned, _INTENT_DOMAIN)))
+    draft = decode_intent(_ENCODER.encode(values))
+    return msgspec.structs.replace(draft, signature=key.sign(_signed_part(draft, _INTENT_DOMAIN)))
 
 
 def verify_intent(intent: Intent) -> None:
@@ -194,8 +196,8 @@ def sign_revocation(key: SigningKey, *, at: int, intent: bytes = b"", holder: by
         raise InvalidInput("Revoke either a grant or a holder.")
     what = "intent" if intent else "holder"
     values = (INTENT_VERSION, key.public, at, what, intent or holder, bytes(SIGNATURE_BYTES))
-    unsigned = decode_revocation(_ENCODER.encode(values))
-    return msgspec.structs.replace(unsigned, signature=key.sign(_signed_part(unsigned, _REVOCATION_DOMAIN)))
+    draft = decode_revocation(_ENCODER.encode(values))
+    return msgspec.structs.replace(draft, signature=key.sign(_signed_part(draft, _REVOCATION_DOMAIN)))
 
 
 def verify_revocation(revocation: Revocation) -> None:
@@ -204,12 +206,12 @@ def verify_revocation(revocation: Revocation) -> None:
 
 
 def is_pattern(pattern: str) -> bool:
-    """Whether it is `*`, a namespace, or the beginning of some with `/*` behind it."""
+    """True if this is `*`, a namespace, or the beginning of some with `/*` behind it."""
     return pattern == EVERY or is_namespace(pattern)
 
 
 def covers(pattern: str, namespace: str) -> bool:
-    """Whether a namespace, or all that another pattern names, lies within a pattern."""
+    """True if a namespace, or all that another pattern names, lies within a pattern."""
     if pattern == EVERY:
         return True
     return namespace.startswith(pattern[:-1]) if pattern.endswith("/*") else namespace == pattern
@@ -239,8 +241,8 @@ def narrow(parent: Intent, child: Intent) -> None:
 
 def intent_line(chain: Sequence[Intent]) -> str:
     """A grant with those that it was derived from, the one that is used first, as one word that can be pasted."""
-    encoded = _ENCODER.encode([encode_intent(intent) for intent in chain])
-    return LINE_PREFIX + urlsafe_b64encode(encoded).decode("ascii").rstrip("=")
+    raw = _ENCODER.encode([encode_intent(intent) for intent in chain])
+    return LINE_PREFIX + urlsafe_b64encode(raw).decode("ascii").rstrip("=")
 
 
 def parse_intent_line(line: str) -> tuple[Intent, ...]:

@@ -75,17 +75,17 @@ class KeyFile:
         finally:
             os.close(descriptor)
 
-    def _check_file(self, found: os.stat_result) -> None:
-        if not stat.S_ISREG(found.st_mode):
+    def _check_file(self, info: os.stat_result) -> None:
+        if not stat.S_ISREG(info.st_mode):
             raise Refused(f"{self.path} is not a file, so it is no key.")
         if sys.platform == "win32":
             return
-        if found.st_mode & _OTHERS:
+        if info.st_mode & _OTHERS:
             raise Refused(
-                f"Others than its owner can use the key at {self.path} (mode {stat.S_IMODE(found.st_mode):04o}). "
+                f"Others than its owner can use the key at {self.path} (mode {stat.S_IMODE(info.st_mode):04o}). "
                 f"If nobody had it: chmod 600 {self.path}. Otherwise move it away and make a new one: bus init --anew"
             )
-        if found.st_uid not in (os.geteuid(), 0):
+        if info.st_uid not in (os.geteuid(), 0):
             raise Refused(f"The key at {self.path} belongs to another user, who can read and replace it.")
 
     def _parse(self, contents: bytes) -> SigningKey:

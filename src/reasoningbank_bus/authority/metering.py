@@ -1,7 +1,7 @@
-"""What an entry or a search spends of the grants that it rests on, and whether that still fits into their caps. Pure.
+"""Caps: what an entry or a search spends of the grants that it rests on, and whether that still fits. Pure.
 
-A cap counts at every node for itself: the author's before it signs, each receiver's before it takes. Copies that
-cannot talk cannot share one count.
+A cap counts at every node for itself: the author's before it signs, each receiver's before it takes. Copies that cannot
+talk cannot share one count.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WITHOUT_RECORDS = ("erased", "grant", "revoked")
 
 
 class CapUse(Struct, frozen=True, gc=False):
-    """What one grant of a chain allows of one thing, in one of its periods."""
+    """The cap that one grant of a chain sets on one thing, in one of its periods."""
 
     intent: bytes
     period: int
@@ -28,7 +28,7 @@ class CapUse(Struct, frozen=True, gc=False):
 
 
 class Spend(Struct, frozen=True):
-    """So much of something, under every grant of a chain."""
+    """An amount of something, spent under every grant of a chain."""
 
     cap_uses: tuple[CapUse, ...]
     what: str
@@ -48,7 +48,7 @@ def make_spend(chain: Sequence[Intent], what: str, amount: int, at: int, *, entr
 
 
 def spends_of(entry: Entry, id_: bytes, size: int, chain: Sequence[Intent]) -> tuple[Spend, ...]:
-    """What an entry of so many encoded bytes spends. Its author's clock says in which period, the same everywhere."""
+    """Spends of an entry of `size` encoded bytes. Its author's clock says in which period, the same everywhere."""
     if not chain:
         return ()
     of_bytes = make_spend(chain, "bytes", size, entry.at, entry=id_)
@@ -63,7 +63,7 @@ def without_caps(spend: Spend) -> Spend:
 
 
 def sums_of(spends: Iterable[Spend]) -> Mapping[tuple[bytes, str, int], tuple[int, int | None]]:
-    """By grant, thing and period: how much all of them spend, and the cap."""
+    """The amount that all of them spend and the cap, by grant, thing and period."""
     sums: dict[tuple[bytes, str, int], tuple[int, int | None]] = {}
     for spend in spends:
         for part in spend.cap_uses:
@@ -73,14 +73,14 @@ def sums_of(spends: Iterable[Spend]) -> Mapping[tuple[bytes, str, int], tuple[in
     return sums
 
 
-def fitting(groups: Sequence[Sequence[Spend]], spent: Callable[[bytes, int], Mapping[str, int]]) -> list[bool]:
-    """For each group of spends, in order, whether it fits behind those before it that did; `spent` is the log's."""
+def fitting(groups: Sequence[Sequence[Spend]], usage: Callable[[bytes, int], Mapping[str, int]]) -> list[bool]:
+    """For each group of spends, in order, whether it fits behind those before it that did; `usage` is the log's."""
     used: dict[tuple[bytes, str, int], int] = {}
     fits: list[bool] = []
     for group in groups:
         sums = sums_of(group)
         for intent, what, period in sums.keys() - used.keys():
-            used[intent, what, period] = spent(intent, period).get(what, 0)
+            used[intent, what, period] = usage(intent, period).get(what, 0)
         fit = all(cap is None or used[key] + amount <= cap for key, (amount, cap) in sums.items())
         if fit:
             for key, (amount, _) in sums.items():

@@ -28,9 +28,9 @@ from reasoningbank_bus.wire.entry import OF_AUTHORITY, Entry
 from reasoningbank_bus.wire.refusals import BusRefusal
 
 SKEW_MS = 10 * 60 * 1000
-"""So much later than ours a clock may be."""
+"""Clock skew: how much later than ours a clock may be."""
 LATE_MS = 30 * 24 * 3600 * 1000
-"""So long after a grant has expired, what was written during its life is still taken."""
+"""Grace after a grant has expired: what was written during its life is still taken."""
 MAX_KEPT = 20_000
 """Grants kept at most; the oldest that no root stands behind go first."""
 ACTION_OF_KIND = {"memory": "record", "node": "record", "edge": "link", "signal": "signal"}
@@ -46,9 +46,11 @@ class Rights:
         self.roots: frozenset[bytes] = frozenset((own, *roots))
         self._intents: dict[bytes, Intent] = {}
         self._held: dict[bytes, list[bytes]] = {}
-        """By their holder, the latest first: that is what its issuer means now, and earlier ones may be spent."""
+        """Ids of grants by their holder, the latest first: that is what its issuer means now, and earlier ones may
+        be spent.
+        """
         self._revoked: dict[bytes, dict[bytes, Revocation]] = {}
-        """By what they end: a grant's id, or a holder's key; of each issuer the latest."""
+        """Revocations by what they end (a grant's id, or a holder's key) and by issuer; of each issuer the latest."""
         self._barred: Mapping[str, int] = {}
         self._chains: dict[bytes, Chain] = {}
 
@@ -99,11 +101,11 @@ class Rights:
 
     def revoke(self, revocation: Revocation) -> None:
         """Keep a revocation that its issuer really signed. It counts against what its issuer stands above."""
-        known = self._revoked.setdefault(revocation.target, {})
-        before = known.get(revocation.issuer)
+        by_issuer = self._revoked.setdefault(revocation.target, {})
+        before = by_issuer.get(revocation.issuer)
         if before is None or before.at < revocation.at:
             verify_revocation(revocation)
-            known[revocation.issuer] = revocation
+            by_issuer[revocation.issuer] = revocation
 
     def held_by(self, holder: bytes) -> list[Intent]:
         return [self._intents[id_] for id_ in self._held.get(holder, ())]
@@ -112,7 +114,7 @@ class Rights:
         return list(self._intents.values())
 
     def revocations(self) -> list[Revocation]:
-        return [revocation for known in self._revoked.values() for revocation in known.values()]
+        return [revocation for by_issuer in self._revoked.values() for revocation in by_issuer.values()]
 
     # ------------------------------------------------------------ chains
 
@@ -142,27 +144,22 @@ class Rights:
         return chain
 
     def is_revoked(self, chain: Chain) -> bool:
-        """Whether one of these grants was ended by its issuer, by one above that, or by a root."""
+        """True if one of these grants was ended by its issuer, by one above that, or by a root."""
         above: set[bytes] = set(self.roots)
         for intent in reversed(chain):
             above.add(intent.issuer)
-            if self._barred and self._is_barred(intent):
+            barred_at = self._barred.get(fingerprint(intent.holder)) if self._barred else None
+            if barred_at is not None and (intent.issuer != self.own or intent.not_before <= barred_at):
                 return True
             for revocation in self._revoked.get(intent_id(intent), {}).values():
                 if revocation.issuer in above and revocation.what == "intent":
                     return True
             for revocation in self._revoked.get(intent.holder, {}).values():
-                if (
-                    revocation.issuer in above
-                    and revocation.what == "holder"
-                    and not _is_given_anew(intent, revocation)
-                ):
+                # Only whoever has ended all grants of a holder may give it a new one, that begins later.
+                is_new = intent.issuer == revocation.issuer and intent.not_before > revocation.at
+                if revocation.issuer in above and revocation.what == "holder" and not is_new:
                     return True
         return False
-
-    def _is_barred(self, intent: Intent) -> bool:
-        since = self._barred.get(fingerprint(intent.holder))
-        return since is not None and (intent.issuer != self.own or intent.not_before <= since)
 
     # ------------------------------------------------------------ questions
 
@@ -210,8 +207,9 @@ class Rights:
         return chain
 
     def spends(self, entry: Entry, id_: bytes, size: int, chain: Chain) -> tuple[Spend, ...]:
-        """What an entry that came spends here, by the chain that `check` gave. One of this node's own, which comes back
-        after an older log was put in place, counts again under the grant that it names, and is not refused for that.
+        """Spends of an entry that came, by the chain that `check` gave. One of this node's own, which comes back
+        after an older log was put in place, counts again under the grant that it names, and is not refused for
+        that.
         """
         if entry.author != self.own or not entry.intent:
             return spends_of(entry, id_, size, chain)
@@ -292,18 +290,13 @@ class Rights:
         verify_revocation(revocation)
 
 
-def _is_given_anew(intent: Intent, revocation: Revocation) -> bool:
-    """Only whoever has ended all grants of a holder may give it a new one, that begins later."""
-    return intent.issuer == revocation.issuer and intent.not_before > revocation.at
-
-
 def _reaches(intent: Intent, namespace: str, scope: str) -> bool:
     in_scope = not scope or scope in intent.scopes
     return in_scope and any(covers(pattern, namespace) for pattern in intent.namespaces)
 
 
 def _check_allowed(entry: Entry, intent: Intent) -> None:
-    """Whether the grant gives the right to this very entry. That those above it do too follows from narrowing."""
+    """Refuse an entry to which the grant gives no right. That those above it give it too follows from narrowing."""
     if entry.kind == "revoked":
         return
     if entry.kind == "grant":
@@ -312,11 +305,11 @@ def _check_allowed(entry: Entry, intent: Intent) -> None:
         return
     is_own = entry.record.author == entry.author
     if entry.kind == "erased":
-        needed = {"record", "erase", "link", "signal"} if is_own else {"erase"}
-        allowed = bool(needed.intersection(intent.actions))
+        actions = {"record", "erase", "link", "signal"} if is_own else {"erase"}
+        is_allowed = bool(actions.intersection(intent.actions))
     else:
-        allowed = ACTION_OF_KIND[entry.kind] in intent.actions and (is_own or "bus:admin" in intent.actions)
-    if not allowed:
+        is_allowed = ACTION_OF_KIND[entry.kind] in intent.actions and (is_own or "bus:admin" in intent.actions)
+    if not is_allowed:
         raise BusRefusal("no_right", about=entry.intent)
     if not any(covers(pattern, entry.namespace) for pattern in intent.namespaces):
         raise BusRefusal("wrong_namespace", about=entry.intent)

@@ -25,9 +25,9 @@ from reasoningbank_bus.wire.refusals import BusRefusal
 
 MAX_HITS = 20
 _LOOKED_AT = 2 * MAX_HITS
-"""What other namespaces share with this one is found too, and is left out."""
+"""Hits looked at: what other namespaces share with this one is found too, and is left out."""
 MAX_SHOWN_CHARS = 8_000
-"""Of the content of one hit: an answer is one frame."""
+"""Limit on the content of one hit: an answer is one frame."""
 
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
@@ -60,20 +60,20 @@ def answer(
     """The hits for a peer's question, encoded. Raises `BusRefusal` when it may not ask, or has asked too often."""
     now = int(bank.context.clock() * 1000)
     chains = {scope: rights.right_for(peer, "search", namespace, scope, now) for scope in SHARED_SCOPES}
-    allowed = {scope: chain for scope, chain in chains.items() if chain is not None}
-    if not allowed:
+    usable = {scope: chain for scope, chain in chains.items() if chain is not None}
+    if not usable:
         raise BusRefusal("no_right", f"searching in {namespace!r}", about=peer)
-    log.spend([make_spend(chain, "searches", 1, now) for chain in dict.fromkeys(allowed.values())])
+    log.spend([make_spend(chain, "searches", 1, now) for chain in dict.fromkeys(usable.values())])
     policy = read_policy(log)
-    found = [
+    hits = [
         hit
-        for scope in allowed
+        for scope in usable
         for hit in bank.search(query, namespace=namespace, scope=scope, limit=_LOOKED_AT, noted=False, links="off")
         if hit.memory.namespace == namespace and policy.why_not(hit.memory, hit.confidence.mean, hit.trust) is None
     ]
-    found.sort(key=lambda hit: hit.relevance, reverse=True)
-    shown = rerank_for_peer(bank, log, list(allowed.values()), query, found[:MAX_HITS])
-    return [msgspec.msgpack.encode(_hit_of(hit)) for hit in shown[:limit]]
+    hits.sort(key=lambda hit: hit.relevance, reverse=True)
+    ranking = rerank_for_peer(bank, log, list(usable.values()), query, hits[:MAX_HITS])
+    return [msgspec.msgpack.encode(_hit_of(hit)) for hit in ranking[:limit]]
 
 
 def _hit_of(hit: Recalled) -> SharedHit:
@@ -94,9 +94,9 @@ def _hit_of(hit: Recalled) -> SharedHit:
     )
 
 
-def read_hit(encoded: bytes) -> SharedHit:
+def read_hit(raw: bytes) -> SharedHit:
     """A hit of a peer's answer."""
     try:
-        return _DECODER.decode(encoded)
+        return _DECODER.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise BusRefusal("malformed", f"a hit: {error}") from None

@@ -1,4 +1,4 @@
-"""What came of entries that were applied."""
+"""Outcome of entries that were applied."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Applied:
     """The tally of one run; changes while it is being counted."""
 
     added: Counter[str] = field(default_factory=Counter)
-    """By noun."""
+    """Number of new records, by noun."""
     revised: int = 0
     unchanged: int = 0
     """Known already, or an older version of what is here."""
     erased: int = 0
     waiting: int = 0
-    """Those that refer to what has not arrived."""
+    """Entries that refer to what has not arrived."""
     held: Counter[str] = field(default_factory=Counter)
     """Not taken for now, by the reason."""
     refused: RefusalTally = field(default_factory=RefusalTally)
@@ -39,16 +39,16 @@ class Applied:
 
 @dataclass(slots=True, kw_only=True)
 class UnitOutcome:
-    """What one transaction of the bank leaves to be written down in the log."""
+    """Outcome of one transaction of the bank, to be written down in the log."""
 
     tally: Applied = field(default_factory=Applied)
     known: dict[str, KnownRecord] = field(default_factory=dict)
     waiting: dict[str, list[int]] = field(default_factory=dict)
-    """By the id that is waited for, the numbers of entries."""
+    """Numbers of entries, by the id that they wait for."""
     held: list[int] = field(default_factory=list)
     arrived: set[str] = field(default_factory=set)
     """Memories and nodes that are here since, or say something else."""
     owed: list[OwedErasure] = field(default_factory=list)
-    """What was erased here and comes again, of this bank's own."""
+    """Erasures of this bank's own records that were erased here and come again."""
     unwanted: list[RecordName] = field(default_factory=list)
     """The same of others: the log shall not keep their text."""

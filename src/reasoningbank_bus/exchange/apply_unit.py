@@ -33,14 +33,14 @@ OWN_ENDS = "joins two memories of this bank, and its author is not believed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitSetting:
-    """What a unit must know of its surroundings."""
+    """Surroundings of a unit."""
 
     own: bytes
     default: PeerTrust
     lookup: Callable[[Iterable[str]], Mapping[str, KnownRecord]]
-    """What the bus knows of records."""
+    """Finds what the bus knows of records, by their ids."""
     judge: PeerJudge
-    """By the rulings from just before."""
+    """Judges by the rulings from just before."""
     decide: Callable[[], Decision]
     """Who rules here, and when."""
 
@@ -55,12 +55,12 @@ class ApplyUnit:
 
     def run(self, records: Sequence[IncomingRecord], erasures: Sequence[Entry]) -> UnitOutcome:
         by_noun: dict[str, list[IncomingRecord]] = {noun: [] for noun in _TYPES}
-        for one in records:
-            by_noun[one.entry.kind].append(one)
-        self._meet_authors({one.entry.author for one in records})
+        for incoming in records:
+            by_noun[incoming.entry.kind].append(incoming)
+        self._meet_authors({incoming.entry.author for incoming in records})
         for entry in erasures:
             self._erase(entry)
-        self._gone |= self._writer.erased(sorted({one.id for one in records}))
+        self._gone |= self._writer.erased(sorted({incoming.id for incoming in records}))
         self._memories(self._standing(by_noun["memory"]))
         self._nodes_or_edges(self._standing(by_noun["node"]))
         self._edges(self._standing(by_noun["edge"]))
@@ -69,24 +69,24 @@ class ApplyUnit:
 
     def _meet_authors(self, authors: Iterable[bytes]) -> None:
         """Whoever has a right to write here and of whom the user has not spoken gets the default, as a ruling."""
-        peers, revoked = peer_trust(self._writer), revoked_origins(self._writer)
+        peers, blocklist = peer_trust(self._writer), revoked_origins(self._writer)
         for author in sorted(authors):
             origin = origin_of_author(author)
             if author != self._own and origin not in peers:
                 give_trust(self._writer, origin, self._about.default, self._about.decide())
                 peers[origin] = self._about.default
-        self._judge = self._about.judge.under(peers, revoked)
+        self._judge = self._about.judge.under(peers, blocklist)
 
     def _standing(self, records: Sequence[IncomingRecord]) -> list[IncomingRecord]:
-        """Those that were not erased here. What is this bank's own and comes again is erased everywhere, what is a
+        """Records that were not erased here. What is this bank's own and comes again is erased everywhere, what is a
         peer's in this bank's log.
         """
-        kept = []
-        for one in records:
-            if one.id not in self._gone:
-                kept.append(one)
+        remaining = []
+        for incoming in records:
+            if incoming.id not in self._gone:
+                remaining.append(incoming)
                 continue
-            entry = one.entry
+            entry = incoming.entry
             self.outcome.tally.refused.note("erased", refusal_of(entry))
             if entry.kind == "signal":
                 continue
@@ -96,7 +96,7 @@ class ApplyUnit:
                 self.outcome.owed.append(
                     OwedErasure(entry.record, entry.kind, entry.namespace, entry.scope, entry.revision)
                 )
-        return kept
+        return remaining
 
     # ------------------------------------------------------------ erasing
 
@@ -121,14 +121,14 @@ class ApplyUnit:
         there = self._look_at(Memory, best)
         levels = levels_of(self._writer, there.values())
         family: set[str] = set()
-        for record_id, one in best.items():
+        for record_id, incoming in best.items():
             current = there.get(record_id)
             if current is None:
-                self._add_memory(one)
-            elif not self._revise_memory(current, one, trust_of(current, levels)):
+                self._add_memory(incoming)
+            elif not self._revise_memory(current, incoming, trust_of(current, levels)):
                 continue
             self.outcome.arrived.add(record_id)
-            if one.record.parents:  # type: ignore[union-attr]
+            if incoming.record.parents:  # type: ignore[union-attr]
                 family.add(record_id)
         self._keep_older(older)
         if self.outcome.arrived:
@@ -136,41 +136,41 @@ class ApplyUnit:
         if family:
             refold(self._writer, sorted(family))
 
-    def _add_memory(self, one: IncomingRecord) -> None:
-        memory: Any = one.record
-        if one.entry.author == self._own:
+    def _add_memory(self, incoming: IncomingRecord) -> None:
+        memory: Any = incoming.record
+        if incoming.entry.author == self._own:
             memory = self._without_taken_key(memory)
             put_back(self._writer, memory)
         else:
-            memory, level, marks = self._judge.judge(one)
+            memory, level, marks = self._judge.judge(incoming)
             self._writer.add(memory)
             self._writer.keep_trust(memory, level, marks)
         self.outcome.tally.added["memory"] += 1
-        self._note(one, memory, memory.state)
+        self._note(incoming, memory, memory.state)
 
-    def _revise_memory(self, current: Memory, one: IncomingRecord, level: Trust) -> bool:
-        known = self._credible(current)
-        if not self._is_later(current, known, one):
+    def _revise_memory(self, current: Memory, incoming: IncomingRecord, level: Trust) -> bool:
+        prior = self._credible(current)
+        if not self._is_later(current, prior, incoming):
             return False
-        coming: Any = one.record
-        is_own = one.entry.author == self._own
+        coming: Any = incoming.record
+        is_own = incoming.entry.author == self._own
         marks: Sequence[int] = ()
         if not is_own:
             if level is Trust.TRUSTED and not _says_the_same(current, coming):
-                self._hold(one, VOUCHED)
+                self._hold(incoming, VOUCHED)
                 return False
-            coming, level, marks = self._judge.judge(one)
-        given = coming.state
-        if (current.state.value != known.state) if known is not None else current.state is not State.ACTIVE:
+            coming, level, marks = self._judge.judge(incoming)
+        state = coming.state
+        if (current.state.value != prior.state) if prior is not None else current.state is not State.ACTIVE:
             coming = replace(coming, state=current.state)
         if is_own:
             coming = self._without_taken_key(replace(coming, origin=current.origin))
-        coming = replace(coming, revision=_revision(current, known, one))
+        coming = replace(coming, revision=_revision(current, prior, incoming))
         self._writer.revise(coming)
         if not is_own:
             self._writer.keep_trust(coming, level, marks)
         self.outcome.tally.revised += 1
-        self._note(one, coming, given)
+        self._note(incoming, coming, state)
         return True
 
     def _without_taken_key(self, memory: Memory) -> Memory:
@@ -178,8 +178,8 @@ class ApplyUnit:
         if memory.key is None or memory.state not in LIVE_STATES:
             return memory
         where = {"namespace": memory.namespace, "key": memory.key, "state": LIVE_STATES}
-        taken = [other for other in self._writer.select(Memory, where, limit=1) if other.id != memory.id]
-        return replace(memory, key=None) if taken else memory
+        holders = [other for other in self._writer.select(Memory, where, limit=1) if other.id != memory.id]
+        return replace(memory, key=None) if holders else memory
 
     # ------------------------------------------------------------ nodes and edges
 
@@ -189,30 +189,30 @@ class ApplyUnit:
         best, older = _latest(records)
         noun = records[0].entry.kind
         there = self._look_at(_TYPES[noun], best)
-        for record_id, one in best.items():
+        for record_id, incoming in best.items():
             current: Any = there.get(record_id)
             if current is None:
-                if self._is_name_taken(one):
-                    self._hold(one, "its name is taken here")
+                if self._is_name_taken(incoming):
+                    self._hold(incoming, "its name is taken here")
                     continue
-                self._writer.add(one.record)
+                self._writer.add(incoming.record)
                 self.outcome.tally.added[noun] += 1
             else:
-                known = self._credible(current)
-                if not self._is_later(current, known, one):
+                prior = self._credible(current)
+                if not self._is_later(current, prior, incoming):
                     continue
-                coming: Any = one.record
-                self._writer.revise(replace(coming, revision=_revision(current, known, one)))
+                coming: Any = incoming.record
+                self._writer.revise(replace(coming, revision=_revision(current, prior, incoming)))
                 self.outcome.tally.revised += 1
-            self._note(one, one.record)
+            self._note(incoming, incoming.record)
             if noun == "node":
                 self.outcome.arrived.add(record_id)
         self._keep_older(older)
 
-    def _is_name_taken(self, one: IncomingRecord) -> bool:
+    def _is_name_taken(self, incoming: IncomingRecord) -> bool:
         """Only names of this node's own are as they were at home; others' cannot meet."""
-        record = one.record
-        if one.entry.author != self._own:
+        record = incoming.record
+        if incoming.entry.author != self._own:
             return False
         if isinstance(record, Node):
             return bool(self._writer.node_ids(record.namespace, [record.name]))
@@ -221,44 +221,44 @@ class ApplyUnit:
         return bool(self._writer.select(Edge, same, limit=1))
 
     def _edges(self, records: Sequence[IncomingRecord]) -> None:
-        ends = {end for one in records for end in _ends(one)}
+        ends = {end for incoming in records for end in _ends(incoming)}
         there = self._writer.vertex_rows(sorted(ends)) if ends else {}
         ready = []
-        for one in records:
-            missing = [end for end in _ends(one) if not _is_shared(there.get(end))]
-            source = there.get(_ends(one)[0])
-            if missing or source is None or source.namespace != one.entry.namespace:
-                self._wait(one, missing[0] if missing else _ends(one)[0])
-            elif self._joins_own(one, there):
-                self._hold(one, OWN_ENDS)
+        for incoming in records:
+            missing = [end for end in _ends(incoming) if not _is_shared(there.get(end))]
+            source = there.get(_ends(incoming)[0])
+            if missing or source is None or source.namespace != incoming.entry.namespace:
+                self._wait(incoming, missing[0] if missing else _ends(incoming)[0])
+            elif self._joins_own(incoming, there):
+                self._hold(incoming, OWN_ENDS)
             else:
-                ready.append(one)
+                ready.append(incoming)
         self._nodes_or_edges(ready)
 
-    def _joins_own(self, one: IncomingRecord, there: Mapping[str, VertexRow]) -> bool:
-        """Whether its sentence would be read to a model as said of two memories that are believed more than it."""
-        if one.entry.author == self._own or self._trust_in(one) is PeerTrust.WORKING:
+    def _joins_own(self, incoming: IncomingRecord, there: Mapping[str, VertexRow]) -> bool:
+        """True if its sentence would be read to a model as said of two memories that are believed more than it."""
+        if incoming.entry.author == self._own or self._trust_in(incoming) is PeerTrust.WORKING:
             return False
-        return not any(kind_of(there[end].origin) == PEER for end in _ends(one))
+        return not any(kind_of(there[end].origin) == PEER for end in _ends(incoming))
 
     # ------------------------------------------------------------ evidence
 
     def _signals(self, records: Sequence[IncomingRecord]) -> None:
         if not records:
             return
-        coming = {one.id: one for one in records}
+        coming = {incoming.id: incoming for incoming in records}
         there = self._writer.get(Signal, list(coming))
-        memories = self._writer.vertex_rows(sorted({one.record.memory_id for one in records}))  # type: ignore[union-attr]
-        for signal_id, one in coming.items():
-            signal: Any = one.record
+        memories = self._writer.vertex_rows(sorted({incoming.record.memory_id for incoming in records}))  # type: ignore[union-attr]
+        for signal_id, incoming in coming.items():
+            signal: Any = incoming.record
             memory = memories.get(signal.memory_id)
             if signal_id in there:
                 self.outcome.tally.unchanged += 1
-            elif not _is_shared(memory) or memory.namespace != one.entry.namespace:  # type: ignore[union-attr]
-                self._wait(one, signal.memory_id)
+            elif not _is_shared(memory) or memory.namespace != incoming.entry.namespace:  # type: ignore[union-attr]
+                self._wait(incoming, signal.memory_id)
             else:
-                if one.entry.author != self._own:
-                    weight = weight_from_peer(signal.kind, signal.weight, self._trust_in(one))
+                if incoming.entry.author != self._own:
+                    weight = weight_from_peer(signal.kind, signal.weight, self._trust_in(incoming))
                     signal = replace(signal, kind=SignalKind.PEER, weight=weight)
                 self._writer.add(signal)
                 self.outcome.tally.added["signal"] += 1
@@ -266,95 +266,95 @@ class ApplyUnit:
     # ------------------------------------------------------------ versions
 
     def _look_at(self, kind: Any, ids: Iterable[str]) -> dict[str, Any]:
-        """Those of the records that are here, with what the bus knows of them, asked for at once."""
+        """The records that are here; what the bus knows of them is looked up at once."""
         there: dict[str, Any] = self._writer.get(kind, list(ids))
         self._known_before = self._about.lookup(there)
         return there
 
     def _credible(self, current: Any) -> KnownRecord | None:
-        """What the bus knows of a record, unless the bank was put back to before that."""
-        known = self.outcome.known.get(current.id) or self._known_before.get(current.id)
-        if known is None or (current.revision, changed_at(current)) < (known.revision, known.updated_at):
+        """The record as the bus knows it, unless the bank was put back to before that."""
+        prior = self.outcome.known.get(current.id) or self._known_before.get(current.id)
+        if prior is None or (current.revision, changed_at(current)) < (prior.revision, prior.updated_at):
             return None
-        return known
+        return prior
 
-    def _is_later(self, current: Any, known: KnownRecord | None, one: IncomingRecord) -> bool:
-        """Whether a version counts more than what is here; if not, it is kept among the earlier ones."""
+    def _is_later(self, current: Any, prior: KnownRecord | None, incoming: IncomingRecord) -> bool:
+        """True if a version counts more than what is here; if not, it is kept among the earlier ones."""
         here = (current.revision, changed_at(current))
-        if known is None:
-            coming: Any = one.record
-            is_later = (one.entry.revision, changed_at(coming)) > here
+        if prior is None:
+            coming: Any = incoming.record
+            is_later = (incoming.entry.revision, changed_at(coming)) > here
             if not is_later:
-                self._note(one, current, getattr(current, "state", ""))
+                self._note(incoming, current, getattr(current, "state", ""))
         else:
-            is_later = one.version > known.version
-            if is_later and here != (known.revision, known.updated_at):
+            is_later = incoming.version > prior.version
+            if is_later and here != (prior.revision, prior.updated_at):
                 # Edited here since.
-                is_later = one.version > (here[0], int(here[1] * 1000), self._own)
+                is_later = incoming.version > (here[0], int(here[1] * 1000), self._own)
         if not is_later:
             self.outcome.tally.unchanged += 1
-            if one.entry.revision < current.revision:
-                self._writer.add_earlier(one.record)
+            if incoming.entry.revision < current.revision:
+                self._writer.add_earlier(incoming.record)
         return is_later
 
     def _keep_older(self, older: Iterable[IncomingRecord]) -> None:
-        for one in older:
+        for incoming in older:
             self.outcome.tally.unchanged += 1
-            known = self.outcome.known.get(one.id)
-            if known is not None and one.entry.revision < known.revision:
-                self._writer.add_earlier(one.record)
+            prior = self.outcome.known.get(incoming.id)
+            if prior is not None and incoming.entry.revision < prior.revision:
+                self._writer.add_earlier(incoming.record)
 
-    def _note(self, one: IncomingRecord, kept: Any, state: Any = "") -> None:
-        self.outcome.known[one.id] = KnownRecord(
-            one.entry.record,
-            one.entry.namespace,
-            one.entry.scope,
-            one.version,
-            kept.revision,
-            changed_at(kept),
+    def _note(self, incoming: IncomingRecord, record: Any, state: Any = "") -> None:
+        self.outcome.known[incoming.id] = KnownRecord(
+            incoming.entry.record,
+            incoming.entry.namespace,
+            incoming.entry.scope,
+            incoming.version,
+            record.revision,
+            changed_at(record),
             str(state),
-            one.entry.intent,
+            incoming.entry.intent,
         )
 
-    def _trust_in(self, one: IncomingRecord) -> PeerTrust:
-        return self._judge.peers.get(origin_of_author(one.entry.author), PeerTrust.QUARANTINED)
+    def _trust_in(self, incoming: IncomingRecord) -> PeerTrust:
+        return self._judge.peers.get(origin_of_author(incoming.entry.author), PeerTrust.QUARANTINED)
 
-    def _wait(self, one: IncomingRecord, wanted: str) -> None:
-        self.outcome.waiting.setdefault(wanted, []).append(one.number)
+    def _wait(self, incoming: IncomingRecord, record_id: str) -> None:
+        self.outcome.waiting.setdefault(record_id, []).append(incoming.number)
         self.outcome.tally.waiting += 1
 
-    def _hold(self, one: IncomingRecord, reason: str) -> None:
-        self.outcome.held.append(one.number)
+    def _hold(self, incoming: IncomingRecord, reason: str) -> None:
+        self.outcome.held.append(incoming.number)
         self.outcome.tally.held[reason] += 1
 
 
 def _latest(records: Sequence[IncomingRecord]) -> tuple[dict[str, IncomingRecord], list[IncomingRecord]]:
-    """Of each record the version that counts, and all others, each version once."""
-    versions = {(one.id, one.version): one for one in records}
+    """The version of each record that counts, and all others, each version once."""
+    versions = {(incoming.id, incoming.version): incoming for incoming in records}
     best: dict[str, IncomingRecord] = {}
-    for one in versions.values():
-        known = best.get(one.id)
-        if known is None or known.version < one.version:
-            best[one.id] = one
-    return best, [one for one in versions.values() if best[one.id] is not one]
+    for incoming in versions.values():
+        current = best.get(incoming.id)
+        if current is None or current.version < incoming.version:
+            best[incoming.id] = incoming
+    return best, [incoming for incoming in versions.values() if best[incoming.id] is not incoming]
 
 
-def _revision(current: Any, known: KnownRecord | None, one: IncomingRecord) -> int:
+def _revision(current: Any, prior: KnownRecord | None, incoming: IncomingRecord) -> int:
     """The number of a version here: its own, unless an edit made here has that already."""
-    is_edited = known is not None and (current.revision, changed_at(current)) != (known.revision, known.updated_at)
-    return max(one.entry.revision, current.revision + 1) if is_edited else one.entry.revision
+    is_edited = prior is not None and (current.revision, changed_at(current)) != (prior.revision, prior.updated_at)
+    return max(incoming.entry.revision, current.revision + 1) if is_edited else incoming.entry.revision
 
 
 def _says_the_same(current: Memory, coming: Memory) -> bool:
     return all(getattr(current, name) == getattr(coming, name) for name in ("title", "description", "content"))
 
 
-def _ends(one: IncomingRecord) -> tuple[str, str]:
-    edge = one.record
+def _ends(incoming: IncomingRecord) -> tuple[str, str]:
+    edge = incoming.record
     assert isinstance(edge, Edge)
     return edge.source_id, edge.target_id
 
 
 def _is_shared(vertex: VertexRow | None) -> bool:
-    """Whether somebody else may speak of it: it is here, and not a project's alone."""
+    """True if somebody else may speak of it: it is here, and not a project's alone."""
     return vertex is not None and (bool(vertex.label) or vertex.scope is not Scope.PROJECT)

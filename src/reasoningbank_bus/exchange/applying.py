@@ -40,7 +40,7 @@ _HELD_SINCE = "held since"
 _ANY_WAITING = "any waiting"
 _NUMBERS = msgspec.msgpack.Decoder(list[int])
 
-Numbered = tuple[int, Entry]
+NumberedEntry = tuple[int, Entry]
 
 
 class Applier:
@@ -60,7 +60,11 @@ class Applier:
             if not is_mine:
                 return tally
             number = self.applied_up_to()
-            self._apply_held(tally)
+            # What rulings stood against is looked at again when there are others.
+            if self._is_held_anew():
+                rulings = self._rulings()
+                self._apply(self._entries(self._numbers(_HELD)), tally)
+                self._log.keep_state({_HELD_SINCE: rulings})
             while batch := self._log.after(number, ENTRIES_AT_ONCE):
                 self._apply(batch, tally)
                 number = batch[-1][0]
@@ -73,58 +77,58 @@ class Applier:
         return int(number) if log_id == self._log_id() else 0
 
     def _log_id(self) -> str:
-        kept = self._log.state(_LOG_ID)
-        if kept is None:
-            kept = os.urandom(16)
-            self._log.keep_state({_LOG_ID: kept})
-        return kept.hex()
+        log_id = self._log.state(_LOG_ID)
+        if log_id is None:
+            log_id = os.urandom(16)
+            self._log.keep_state({_LOG_ID: log_id})
+        return log_id.hex()
 
-    def _apply(self, batch: Sequence[Numbered], tally: Applied) -> None:
+    def _apply(self, batch: Sequence[NumberedEntry], tally: Applied) -> None:
         due = self._apply_once(batch, tally)
         while due:
             # What has waited for something that is here now, and then what has waited for that.
             due = self._apply_once(due, tally)
 
-    def _apply_once(self, batch: Sequence[Numbered], tally: Applied) -> list[Numbered]:
-        records, erasures, refused = self._read(batch)
+    def _apply_once(self, batch: Sequence[NumberedEntry], tally: Applied) -> list[NumberedEntry]:
+        records, erasures, refusals = self._read(batch)
         if records or erasures:
             # All of it was scrubbed on the way in.
             change = partial(self._change, self._judge(records), records, erasures)
             outcome = self._context.bare_store.write(self._context.tenant, change)
         else:
             outcome = UnitOutcome()
-        outcome.tally.refused.include(refused)
+        outcome.tally.refused.include(refusals)
         tally.include(outcome.tally)
         return self._write_down(outcome)
 
-    def _read(self, batch: Iterable[Numbered]) -> tuple[list[IncomingRecord], list[Entry], RefusalTally]:
+    def _read(self, batch: Iterable[NumberedEntry]) -> tuple[list[IncomingRecord], list[Entry], RefusalTally]:
         """Decoded, checked and scrubbed before the transaction: nobody who writes meanwhile waits for that."""
-        records, erasures, refused = [], [], RefusalTally()
+        records, erasures, refusals = [], [], RefusalTally()
         for number, entry in batch:
             if entry.kind == "erased":
                 erasures.append(entry)
             elif entry.kind in SHARED_NOUNS:
                 try:
-                    one = self._arrivals.read(number, entry)
+                    incoming = self._arrivals.read(number, entry)
                 except BusRefusal as refusal:
-                    refused.note(refusal.code, refusal_of(entry))
+                    refusals.note(refusal.code, refusal_of(entry))
                     continue
-                clean, _ = self._context.clean(one.record)
-                records.append(one if clean is one.record else replace(one, record=clean))
-        return records, erasures, refused
+                clean, _ = self._context.clean(incoming.record)
+                records.append(incoming if clean is incoming.record else replace(incoming, record=clean))
+        return records, erasures, refusals
 
     def _judge(self, records: Sequence[IncomingRecord]) -> PeerJudge:
         with self._context.store.read(self._context.tenant) as reader:
-            peers, revoked = peer_trust(reader), revoked_origins(reader)
-        authors = {one.entry.author for one in records if one.entry.author != self._own}
+            peers, blocklist = peer_trust(reader), revoked_origins(reader)
+        authors = {incoming.entry.author for incoming in records if incoming.entry.author != self._own}
         judge = PeerJudge(
             {**{origin_of_author(author): self._default for author in authors}, **peers},
-            revoked,
+            blocklist,
             self._context.scrub_for_output,
         )
-        for one in records:
-            if one.entry.kind == "memory" and one.entry.author != self._own:
-                judge.judge(one)
+        for incoming in records:
+            if incoming.entry.kind == "memory" and incoming.entry.author != self._own:
+                judge.judge(incoming)
         return judge
 
     def _change(
@@ -150,11 +154,11 @@ class Applier:
 
     # ------------------------------------------------------------ what waits
 
-    def _write_down(self, outcome: UnitOutcome) -> list[Numbered]:
+    def _write_down(self, outcome: UnitOutcome) -> list[NumberedEntry]:
         """Keep what the bus knows now; gives what has waited for what has arrived."""
         state: dict[str, bytes | None] = dict(rows_of(outcome.known))
-        for wanted, numbers in outcome.waiting.items():
-            state[_waiting(wanted)] = msgspec.msgpack.encode(sorted({*self._numbers(_waiting(wanted)), *numbers}))
+        for record_id, numbers in outcome.waiting.items():
+            state[_waiting(record_id)] = msgspec.msgpack.encode(sorted({*self._numbers(_waiting(record_id)), *numbers}))
             state[_ANY_WAITING] = b"1"
         if outcome.held:
             state[_HELD] = msgspec.msgpack.encode(sorted({*self._numbers(_HELD), *outcome.held}))
@@ -164,27 +168,22 @@ class Applier:
             self._log.erase((), outcome.unwanted)
         due: set[int] = set()
         if outcome.arrived and self._log.state(_ANY_WAITING) is not None:
-            for kept in self._log.states(map(_waiting, outcome.arrived)).values():
-                due.update(_NUMBERS.decode(kept))
+            for raw in self._log.states(map(_waiting, outcome.arrived)).values():
+                due.update(_NUMBERS.decode(raw))
         if state:
             self._log.keep_state(state)
         return self._entries(due)
 
     def _numbers(self, name: str) -> list[int]:
-        kept = self._log.state(name)
-        return [] if kept is None else _NUMBERS.decode(kept)
+        raw = self._log.state(name)
+        return [] if raw is None else _NUMBERS.decode(raw)
 
-    def _entries(self, numbers: Iterable[int]) -> list[Numbered]:
+    def _entries(self, numbers: Iterable[int]) -> list[NumberedEntry]:
         """The entries with these numbers that are still here."""
-        found = [self._log.after(number - 1, 1) for number in sorted(numbers)]
-        return [one for batch, number in zip(found, sorted(numbers), strict=True) for one in batch if one[0] == number]
-
-    def _apply_held(self, tally: Applied) -> None:
-        """Look again at what rulings stood against, when there are others."""
-        if self._is_held_anew():
-            rulings = self._rulings()
-            self._apply(self._entries(self._numbers(_HELD)), tally)
-            self._log.keep_state({_HELD_SINCE: rulings})
+        batches = [self._log.after(number - 1, 1) for number in sorted(numbers)]
+        return [
+            pair for batch, number in zip(batches, sorted(numbers), strict=True) for pair in batch if pair[0] == number
+        ]
 
     def _is_held_anew(self) -> bool:
         return self._log.state(_HELD) is not None and self._log.state(_HELD_SINCE) != self._rulings()

@@ -102,9 +102,9 @@ def encode_body(body: Body) -> bytes:
     return _ENCODER.encode(body)
 
 
-def decode_body(kind: str, encoded: bytes) -> Any:
+def decode_body(kind: str, raw: bytes) -> Any:
     """The body of an entry of this kind."""
     try:
-        return _DECODERS[kind].decode(encoded)
+        return _DECODERS[kind].decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise BusRefusal("malformed", f"the body of a {kind}: {error}") from None

@@ -50,19 +50,19 @@ from reasoningbank_bus.wire.refusals import BusRefusal
 KEY_THERE = "key_there"
 """In the metadata of a peer's memory: the key that it has at home."""
 _NAME_CHARS = 150
-"""Of a name at home, which stands here before an id or a fingerprint."""
+"""Limit on a name at home, which stands here before an id or a fingerprint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncomingRecord:
     number: int
-    """Of the entry in the log."""
+    """Number of the entry in the log."""
     entry: Entry
     id: str
     """In this bank."""
     record: Record
     authors: tuple[bytes, ...] = ()
-    """Of what it was made from."""
+    """Authors of what it was made from."""
 
     @property
     def version(self) -> Version:
@@ -92,16 +92,16 @@ class Arrivals:
     def is_own(self, entry: Entry) -> bool:
         return entry.author == self._own
 
-    def _origin(self, entry: Entry, claimed: str) -> str:
+    def _origin(self, entry: Entry, claim: str) -> str:
         if not self.is_own(entry):
             return origin_of_author(entry.author)
         # What comes back from others was not seen here, even where our own key signed it.
-        return clean_origin(claimed) if claimed and kind_of(claimed) not in (HOOK, PEER) else AGENT
+        return clean_origin(claim) if claim and kind_of(claim) not in (HOOK, PEER) else AGENT
 
-    def _source(self, entry: Entry, claimed: str) -> str:
+    def _source(self, entry: Entry, claim: str) -> str:
         if not self.is_own(entry):
             return origin_of_author(entry.author)
-        return OF_A_SESSION if claimed == HOOK else clean_name(claimed, "source")
+        return OF_A_SESSION if claim == HOOK else clean_name(claim, "source")
 
     def _memory(self, entry: Entry, body: MemoryBody, name: str, latest: float) -> Memory:
         own = self.is_own(entry)
@@ -208,9 +208,11 @@ class Arrivals:
 
 
 def ids_of_erased(name: RecordName, own: bytes) -> dict[str, str]:
-    """What an erased record is here, by its noun; what it may be, where its id at home does not tell."""
-    told = [noun for noun in SHARED_NOUNS if name.id.startswith(f"{BY_NOUN[noun].prefix}_")]
-    return {noun: local_id(name, noun, own) for noun in told or SHARED_NOUNS}
+    """Ids that an erased record has here, by its noun; all that it may have, where its id at home does not tell the
+    noun.
+    """
+    nouns = [noun for noun in SHARED_NOUNS if name.id.startswith(f"{BY_NOUN[noun].prefix}_")]
+    return {noun: local_id(name, noun, own) for noun in nouns or SHARED_NOUNS}
 
 
 def _name_here(name: str, record_id: str, *, own: bool) -> str:
@@ -221,6 +223,6 @@ def _name_here(name: str, record_id: str, *, own: bool) -> str:
     return clean if own else f"{clean[:_NAME_CHARS]} {record_id}"
 
 
-def _advice(given: str) -> str:
+def _advice(advice_id: str) -> str:
     """An id of an advice as it is, and of anything else an id: nothing can be written into it."""
-    return given if not given or is_own(given) else derived_id("adv", given)
+    return advice_id if not advice_id or is_own(advice_id) else derived_id("adv", advice_id)

@@ -20,30 +20,30 @@ Judgement = tuple[Memory, Trust, Sequence[int]]
 
 class PeerJudge:
     def __init__(
-        self, peers: Mapping[str, PeerTrust], revoked: frozenset[str], clean: Callable[[Memory], Memory]
+        self, peers: Mapping[str, PeerTrust], blocklist: frozenset[str], clean: Callable[[Memory], Memory]
     ) -> None:
-        """`peers` have the trust that they were given, `revoked` are the origins of which nothing is shown."""
-        self.peers, self.revoked, self._clean = peers, revoked, clean
+        """`peers` have the trust that they were given, `blocklist` are the origins of which nothing is shown."""
+        self.peers, self.revoked, self._clean = peers, blocklist, clean
         self._known: dict[int, Judgement] = {}
 
-    def under(self, peers: Mapping[str, PeerTrust], revoked: frozenset[str]) -> PeerJudge:
+    def under(self, peers: Mapping[str, PeerTrust], blocklist: frozenset[str]) -> PeerJudge:
         """The same, if the rulings say the same."""
-        if (peers, revoked) == (self.peers, self.revoked):
+        if (peers, blocklist) == (self.peers, self.revoked):
             return self
-        return PeerJudge(peers, revoked, self._clean)
+        return PeerJudge(peers, blocklist, self._clean)
 
-    def judge(self, one: IncomingRecord) -> Judgement:
-        known = self._known.get(one.number)
-        if known is None:
-            known = self._known[one.number] = self._judge(one)
-        return known
+    def judge(self, incoming: IncomingRecord) -> Judgement:
+        judgement = self._known.get(incoming.number)
+        if judgement is None:
+            judgement = self._known[incoming.number] = self._judge(incoming)
+        return judgement
 
-    def _judge(self, one: IncomingRecord) -> Judgement:
-        memory = one.record
+    def _judge(self, incoming: IncomingRecord) -> Judgement:
+        memory = incoming.record
         assert isinstance(memory, Memory)
-        is_out = not self.revoked.isdisjoint(map(origin_of_author, one.authors))
-        judged, level, marks = judge_peer_memory(memory, self.peers, (), is_out=is_out)
-        if judged.content is not memory.content or judged.title is not memory.title:
+        is_out = not self.revoked.isdisjoint(map(origin_of_author, incoming.authors))
+        safe_memory, level, marks = judge_peer_memory(memory, self.peers, (), is_out=is_out)
+        if safe_memory.content is not memory.content or safe_memory.title is not memory.title:
             # What was hidden may have stood within a secret.
-            judged = self._clean(judged)
-        return judged, level, marks
+            safe_memory = self._clean(safe_memory)
+        return safe_memory, level, marks

@@ -28,7 +28,7 @@ Version = tuple[int, int, bytes]
 
 
 class KnownRecord(Struct, array_like=True, frozen=True, gc=False):
-    """What the bus knows of a record that has a local id here."""
+    """A record that has a local id here, as the bus knows it."""
 
     name: RecordName
     namespace: str
@@ -36,7 +36,9 @@ class KnownRecord(Struct, array_like=True, frozen=True, gc=False):
     version: Version
     """The greatest that was seen."""
     revision: int
-    """Of the record in this bank when it was last published or applied, as is the moment: another one is an edit."""
+    """Revision of the record in this bank when it was last published or applied, as is the moment: another one is an
+    edit.
+    """
     updated_at: float
     state: str = ""
     """The state that a memory was given then. Another one is a decision of this bank, and stays."""
@@ -56,11 +58,11 @@ def local_id(name: RecordName, noun: str, own: bytes) -> str:
 
 def bind_tenant(log: EntryLog, tenant: str) -> None:
     """Make a log the tenant's, or refuse: a bus belongs to one tenant of its bank."""
-    kept = log.state(_TENANT)
-    if kept is None:
+    owner = log.state(_TENANT)
+    if owner is None:
         log.keep_state({_TENANT: tenant.encode()})
-    elif kept != tenant.encode():
-        raise BusRefusal("wrong_tenant", f"this bus is that of {kept.decode()!r}")
+    elif owner != tenant.encode():
+        raise BusRefusal("wrong_tenant", f"this bus is that of {owner.decode()!r}")
 
 
 @lru_cache(maxsize=4096)
@@ -80,12 +82,12 @@ def changed_at(record: Any) -> float:
 
 def known_records(log: EntryLog, ids: Iterable[str]) -> dict[str, KnownRecord]:
     rows = {_row(record_id): record_id for record_id in ids}
-    return {rows[name]: _DECODER.decode(kept) for name, kept in log.states(rows).items()}
+    return {rows[name]: _DECODER.decode(row) for name, row in log.states(rows).items()}
 
 
-def rows_of(known: Mapping[str, KnownRecord]) -> dict[str, bytes]:
-    """As state of the log."""
-    return {_row(record_id): msgspec.msgpack.encode(one) for record_id, one in known.items()}
+def rows_of(records: Mapping[str, KnownRecord]) -> dict[str, bytes]:
+    """Rows for the state of the log, one for each record."""
+    return {_row(record_id): msgspec.msgpack.encode(record) for record_id, record in records.items()}
 
 
 def _row(record_id: str) -> str:

@@ -16,7 +16,7 @@ EndOf = Callable[[str], EndName]
 
 
 def body_of(record: Record, name_of: NameOf, end_of: EndOf) -> Body:
-    """What is said of a record over the bus. `record` has been scrubbed for output."""
+    """The body of an entry: what is said of a record over the bus. `record` has been scrubbed for output."""
     match record:
         case Memory():
             return _memory_body(record, name_of)

@@ -1,4 +1,6 @@
-"""What is still to be published: records that did not fit into a cap, and erasures of what stands in the log."""
+"""Queue of what is still to be published: records that did not fit into a cap, and erasures of what stands in the
+log.
+"""
 
 from __future__ import annotations
 
@@ -35,32 +37,35 @@ def owed_changes(log: EntryLog, tenant: str) -> list[Change]:
 
 def owed_erasures(log: EntryLog) -> list[OwedErasure]:
     owed = _erasures(log)
-    there = log.erased([(one.name, one.namespace) for one in owed])
-    return [one for one in owed if (one.name, one.namespace) not in there]
+    there = log.erased([(erasure.name, erasure.namespace) for erasure in owed])
+    return [erasure for erasure in owed if (erasure.name, erasure.namespace) not in there]
 
 
 def _records(log: EntryLog) -> list[Owed]:
-    kept = log.state(_RECORDS)
-    return [] if kept is None else msgspec.msgpack.decode(kept, type=list[Owed])
+    raw = log.state(_RECORDS)
+    return [] if raw is None else msgspec.msgpack.decode(raw, type=list[Owed])
 
 
 def _erasures(log: EntryLog) -> list[OwedErasure]:
-    kept = log.state(_ERASURES)
-    return [] if kept is None else msgspec.msgpack.decode(kept, type=list[OwedErasure])
+    raw = log.state(_ERASURES)
+    return [] if raw is None else msgspec.msgpack.decode(raw, type=list[OwedErasure])
 
 
-def owed_records_state(log: EntryLog, tried: Iterable[Owed], left: Sequence[Owed]) -> Mapping[str, bytes | None]:
-    """The state of the log when some were tried, of which some are left."""
-    before, done = _records(log), set(tried)
-    owed = list(dict.fromkeys([*(one for one in before if one not in done), *left]))
+def owed_records_state(
+    log: EntryLog, attempts: Iterable[Owed], remaining: Sequence[Owed]
+) -> Mapping[str, bytes | None]:
+    """The state of the log when `attempts` were made, and `remaining` is left of them."""
+    before, keys = _records(log), set(attempts)
+    owed = list(dict.fromkeys([*(record for record in before if record not in keys), *remaining]))
     return {} if owed == before else {_RECORDS: msgspec.msgpack.encode(owed) if owed else None}
 
 
 def owed_erasures_state(
-    log: EntryLog, tried: Iterable[OwedErasure], left: Sequence[OwedErasure]
+    log: EntryLog, attempts: Iterable[OwedErasure], remaining: Sequence[OwedErasure]
 ) -> Mapping[str, bytes | None]:
-    before, names = _erasures(log), {one.name for one in tried}
-    owed = {one.name: one for one in (*(one for one in before if one.name not in names), *left)}
+    before, names = _erasures(log), {erasure.name for erasure in attempts}
+    earlier = [erasure for erasure in before if erasure.name not in names]
+    owed = {erasure.name: erasure for erasure in (*earlier, *remaining)}
     if list(owed.values()) == before:
         return {}
     return {_ERASURES: msgspec.msgpack.encode(list(owed.values())) if owed else None}

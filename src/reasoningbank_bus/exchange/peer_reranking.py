@@ -50,10 +50,10 @@ def rerank_for_peer(
     now = int(bank.context.clock() * 1000)
     llm = BudgetedLLM(model, partial(_spend_from, log, chain, now))
     runner = ThreadPoolExecutor(1, thread_name_prefix="bus-model")
-    ordered = runner.submit(reorder, query, hits, llm, bank.learning.scrub)
+    future = runner.submit(reorder, query, hits, llm, bank.learning.scrub)
     runner.shutdown(wait=False)
     try:
-        return ordered.result(WITHIN_S).hits
+        return future.result(WITHIN_S).hits
     except (TimeoutError, BusRefusal):
         # Too slow, or what is left is not enough.
         return hits

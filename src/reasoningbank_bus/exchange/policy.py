@@ -21,7 +21,7 @@ SHARED_SCOPES = (Scope.TEAM.value, Scope.ORG.value)
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    """What is shared of a bank. `namespaces` are exact names, `prefix/*` or `*`."""
+    """Sharing policy of a bank. `namespaces` are exact names, `prefix/*` or `*`."""
 
     namespaces: tuple[str, ...] = ()
     scopes: tuple[str, ...] = SHARED_SCOPES
@@ -29,7 +29,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     """One of them at least, where there are any."""
     least_confidence: float = 0.0
     nodes: bool = False
-    """Whether pieces of conversations go too. They have no scope of their own and are shared as a team's."""
+    """True if pieces of conversations go too. They have no scope of their own and are shared as a team's."""
 
     def reaches(self, namespace: str, scope: str) -> bool:
         return scope in self.scopes and any(covers(pattern, namespace) for pattern in self.namespaces)
@@ -65,16 +65,16 @@ def check_policy(policy: Policy) -> Policy:
 
 
 def read_policy(log: EntryLog) -> Policy:
-    kept = log.state(STATE_NAME)
-    if kept is None:
+    raw = log.state(STATE_NAME)
+    if raw is None:
         return Policy()
     try:
-        return msgspec.json.decode(kept, type=Policy)
+        return msgspec.json.decode(raw, type=Policy)
     except msgspec.MsgspecError as error:
         raise StoreError(f"What is shared cannot be read ({error}). Say it again with `bus share`.") from None
 
 
 def keep_policy(log: EntryLog, policy: Policy) -> Policy:
-    kept = check_policy(policy)
-    log.keep_state({STATE_NAME: msgspec.json.encode(kept)})
-    return kept
+    valid_policy = check_policy(policy)
+    log.keep_state({STATE_NAME: msgspec.json.encode(valid_policy)})
+    return valid_policy

@@ -63,13 +63,13 @@ Made = tuple[Entry, SharedRecord | OwedErasure]
 
 class Publisher:
     def __init__(
-        self, bank: Bank, log: EntryLog, key: SigningKey, rights: Rights, *, refused: RefusalTally | None = None
+        self, bank: Bank, log: EntryLog, key: SigningKey, rights: Rights, *, tally: RefusalTally | None = None
     ) -> None:
-        """`refused` counts what cannot be published, also beyond the life of this publisher."""
+        """`tally` counts what cannot be published, also beyond the life of this publisher."""
         bind_tenant(log, bank.tenant)
         self._context = bank.context
         self._log, self._key, self._rights = log, key, rights
-        self.refused = RefusalTally() if refused is None else refused
+        self.refused = RefusalTally() if tally is None else tally
         self._owed_from = 0.0
         """When what did not fit into a cap is tried again."""
 
@@ -79,14 +79,18 @@ class Publisher:
         `tell` gets them as they are made, so that the first are on their way before the last is signed.
         """
         store = self._context.store
-        published: list[Entry] = []
-        if not self._has_work():
+        entries: list[Entry] = []
+        # Asked several times a second: nobody's turn is waited for to find that there is nothing to do.
+        has_work = store.changes(self._place().seq, 1) or any(self._owed()) or is_put_back(self._log, self._now())
+        if not has_work:
             return []
         with store.turn(TURN, TURN_WAIT_S) as is_mine:
             if not is_mine:
                 return []
             if is_put_back(self._log, self._now()):
-                published += self._sign_again(tell)
+                entries += sign_again(self._log, self._key, self._rights, self._now())
+                if entries and tell is not None:
+                    tell(list(entries))
             place = self._place()
             # What did not fit into a cap before may fit now.
             again, erasures = self._owed()
@@ -96,21 +100,9 @@ class Publisher:
                 fresh = self._publish(changes, _Tried(again, erasures), place)
                 if fresh and tell is not None:
                     tell(fresh)
-                published += fresh
+                entries += fresh
                 again, erasures = [], []
-        return published
-
-    def _has_work(self) -> bool:
-        """Asked several times a second: nobody's turn is waited for to find that there is nothing to do."""
-        if self._context.store.changes(self._place().seq, 1):
-            return True
-        return any(self._owed()) or is_put_back(self._log, self._now())
-
-    def _sign_again(self, tell: Callable[[list[Entry]], None] | None) -> list[Entry]:
-        fresh = sign_again(self._log, self._key, self._rights, self._now())
-        if fresh and tell is not None:
-            tell(fresh)
-        return fresh
+        return entries
 
     def _owed(self) -> tuple[list[Change], list[OwedErasure]]:
         # A clock that was put back waits no longer than one that was not.
@@ -119,45 +111,45 @@ class Publisher:
         return owed_changes(self._log, self._context.tenant), owed_erasures(self._log)
 
     def _place(self) -> FeedPlace:
-        held = sorted(intent_id(intent) for intent in self._rights.held_by(self._key.public))
-        rules = blake2b(msgspec.json.encode(read_policy(self._log)) + b"".join(held), digest_size=16).digest()
-        kept = self._log.state(CURSOR)
-        place = FeedPlace() if kept is None else msgspec.msgpack.decode(kept, type=FeedPlace)
+        intent_ids = sorted(intent_id(intent) for intent in self._rights.held_by(self._key.public))
+        rules = blake2b(msgspec.json.encode(read_policy(self._log)) + b"".join(intent_ids), digest_size=16).digest()
+        raw = self._log.state(CURSOR)
+        place = FeedPlace() if raw is None else msgspec.msgpack.decode(raw, type=FeedPlace)
         if place.seq and place.rules == rules:
             there = self._context.store.changes(place.seq - 1, 1)
             if there and (there[0].seq, there[0].id, there[0].at) == (place.seq, place.id, place.at):
                 return place
         return FeedPlace(rules=rules)
 
-    def _publish(self, feed: Sequence[Change], tried: _Tried, place: FeedPlace) -> list[Entry]:
-        changes = [*tried.records, *feed]
+    def _publish(self, feed: Sequence[Change], retry: _Tried, place: FeedPlace) -> list[Entry]:
+        changes = [*retry.records, *feed]
         context, now = self._context, self._now()
         with context.read_for_output() as reader:
-            shared = SharedChanges(context, self._log, self._key.public, read_policy(self._log), reader)
-            found = [one for one in shared.find(changes) if not self._is_there(one, now)]
-            gone = shared.find_erased(changes)
+            selection = SharedChanges(context, self._log, self._key.public, read_policy(self._log), reader)
+            items = [item for item in selection.find(changes) if not self._is_there(item, now)]
+            removals = selection.find_erased(changes)
         grants = _Grants(self._rights, now)
-        made: list[Made] = []
-        for one in found:
-            self._make(made, one, partial(self._entry, one, shared, grants))
-        nouns, erasures = {change.id: change.kind for change in changes}, list(tried.erasures)
+        pairs: list[Made] = []
+        for item in items:
+            self._make(pairs, item, partial(self._entry, item, selection, grants))
+        nouns, erasures = {change.id: change.kind for change in changes}, list(retry.erasures)
         gone_here_alone = []
-        for record_id, known in gone.items():
-            if known.name.author == self._key.public or grants.intent_for("erase", known.namespace, known.scope):
+        for record_id, removal in removals.items():
+            if removal.name.author == self._key.public or grants.intent_for("erase", removal.namespace, removal.scope):
                 erasures.append(
-                    OwedErasure(known.name, nouns[record_id], known.namespace, known.scope, known.version[0])
+                    OwedErasure(removal.name, nouns[record_id], removal.namespace, removal.scope, removal.version[0])
                 )
             else:
-                gone_here_alone.append(known.name)
+                gone_here_alone.append(removal.name)
         if gone_here_alone:
             self._log.erase((), gone_here_alone)
         for owed in erasures:
-            self._make(made, owed, partial(self._erasure, owed, grants))
-        return self._keep(made, tried, place, grants)
+            self._make(pairs, owed, partial(self._erasure, owed, grants))
+        return self._keep(pairs, retry, place, grants)
 
-    def _make(self, made: list[Made], what: SharedRecord | OwedErasure, make: Callable[[], Entry]) -> None:
+    def _make(self, pairs: list[Made], what: SharedRecord | OwedErasure, make: Callable[[], Entry]) -> None:
         try:
-            made.append((make(), what))
+            pairs.append((make(), what))
         except BusRefusal as refusal:
             self._note_refused(refusal.code, what)
 
@@ -168,18 +160,18 @@ class Publisher:
             name = f"{what.noun} {what.record.id} {getattr(what.record, 'revision', 1)}"
         self.refused.note(code, LatestRefusal(self._key.public, what.namespace), once=name.encode())
 
-    def _is_there(self, one: SharedRecord, now: int) -> bool:
-        """Whether the bus has this very version, under a grant that is still good; or a later one, which comes back to
-        a bank that was put back from a backup.
+    def _is_there(self, item: SharedRecord, now: int) -> bool:
+        """True if the bank has this very version, under a grant that is still good; or a later one, which comes back
+        to a bank that was put back from a backup.
         """
-        known, record = one.known, one.record
-        if known is None:
+        prior, record = item.known, item.record
+        if prior is None:
             return False
-        here, there = (getattr(record, "revision", 1), changed_at(record)), (known.revision, known.updated_at)
+        here, there = (getattr(record, "revision", 1), changed_at(record)), (prior.revision, prior.updated_at)
         if here != there:
             return here < there
-        named = self._rights.intent_to_name(ACTION_OF_KIND[one.noun], one.namespace, one.scope, now)
-        return not named or known.intent == named or self._is_good(known.intent, now)
+        intent = self._rights.intent_to_name(ACTION_OF_KIND[item.noun], item.namespace, item.scope, now)
+        return not intent or prior.intent == intent or self._is_good(prior.intent, now)
 
     def _is_good(self, intent: bytes, now: int) -> bool:
         try:
@@ -188,19 +180,19 @@ class Publisher:
             return False
         return bool(line) and all(part.expires > now for part in line) and not self._rights.is_revoked(line)
 
-    def _entry(self, one: SharedRecord, shared: SharedChanges, grants: _Grants) -> Entry:
-        record: Any = one.record
-        intent = grants.intent_for(ACTION_OF_KIND[one.noun], one.namespace, one.scope)
+    def _entry(self, item: SharedRecord, selection: SharedChanges, grants: _Grants) -> Entry:
+        record: Any = item.record
+        intent = grants.intent_for(ACTION_OF_KIND[item.noun], item.namespace, item.scope)
         return sign_entry(
             self._key,
             at=grants.moment(intent, changed_at(record)),
-            kind=one.noun,
-            namespace=one.namespace,
-            scope=one.scope,
-            record=shared.name_of(record.id),
+            kind=item.noun,
+            namespace=item.namespace,
+            scope=item.scope,
+            record=selection.name_of(record.id),
             revision=getattr(record, "revision", 1),
             intent=intent,
-            body=encode_body(body_of(record, shared.name_of, shared.end_of)),
+            body=encode_body(body_of(record, selection.name_of, selection.end_of)),
         )
 
     def _erasure(self, owed: OwedErasure, grants: _Grants) -> Entry:
@@ -219,47 +211,47 @@ class Publisher:
             body=b"",
         )
 
-    def _keep(self, made: Sequence[Made], tried: _Tried, place: FeedPlace, grants: _Grants) -> list[Entry]:
-        encoded = [encode_entry(entry) for entry, _ in made]
+    def _keep(self, pairs: Sequence[Made], retry: _Tried, place: FeedPlace, grants: _Grants) -> list[Entry]:
+        blobs = [encode_entry(entry) for entry, _ in pairs]
         spends: list[tuple[Spend, ...]] = []
-        for (entry, _), raw in zip(made, encoded, strict=True):
+        for (entry, _), raw in zip(pairs, blobs, strict=True):
             line = grants.line(entry.intent)
             spends.append(spends_of(entry, id_of_encoded(raw), len(raw), line) if line else ())
-        fits = fitting(spends, self._log.spent) if any(spends) else [True] * len(made)
-        kept = list(compress(made, fits))
+        fits = fitting(spends, self._log.spent) if any(spends) else [True] * len(pairs)
+        within_caps = list(compress(pairs, fits))
         rows = {
-            one.record.id: _known_record(one, entry)
-            for entry, one in kept
-            if isinstance(one, SharedRecord) and one.noun != "signal"
+            item.record.id: _known_record(item, entry)
+            for entry, item in within_caps
+            if isinstance(item, SharedRecord) and item.noun != "signal"
         }
-        left = [what for (_, what), fit in zip(made, fits, strict=True) if not fit]
-        if left:
-            for what in left:
+        remaining = [what for (_, what), fit in zip(pairs, fits, strict=True) if not fit]
+        if remaining:
+            for what in remaining:
                 self._note_refused("cap_spent", what)
             self._owed_from = self._context.clock() + OWED_AGAIN_S
-        state = {CURSOR: msgspec.msgpack.encode(place), **rows_of(rows), **tried.state(self._log, left)}
-        if kept:
+        state = {CURSOR: msgspec.msgpack.encode(place), **rows_of(rows), **retry.state(self._log, remaining)}
+        if within_caps:
             state[SIGNED_UNTIL] = b"%d" % grants.now
-        spent = [spend for group in compress(spends, fits) for spend in group]
-        raw_kept = list(compress(encoded, fits))
-        return self._log.add([entry for entry, _ in kept], encoded=raw_kept, spent=spent, state=state)
+        charges = [spend for group in compress(spends, fits) for spend in group]
+        raw_kept = list(compress(blobs, fits))
+        return self._log.add([entry for entry, _ in within_caps], encoded=raw_kept, spent=charges, state=state)
 
     def _now(self) -> int:
         return int(self._context.clock() * 1000)
 
 
 class _Tried(NamedTuple):
-    """What was owed and is tried again."""
+    """Records and erasures that were owed, and are tried again."""
 
     records: Sequence[Change]
     erasures: Sequence[OwedErasure]
 
-    def state(self, log: EntryLog, left: Sequence[SharedRecord | OwedErasure]) -> Mapping[str, bytes | None]:
-        """What is owed now, with what is left of all that was made."""
-        records = [(one.noun, one.record.id) for one in left if isinstance(one, SharedRecord)]
-        erasures = [one for one in left if isinstance(one, OwedErasure)]
-        tried = [(change.kind, change.id) for change in self.records]
-        return {**owed_records_state(log, tried, records), **owed_erasures_state(log, self.erasures, erasures)}
+    def state(self, log: EntryLog, remaining: Sequence[SharedRecord | OwedErasure]) -> Mapping[str, bytes | None]:
+        """State of what is owed now, with what is left of all that was made."""
+        records = [(item.noun, item.record.id) for item in remaining if isinstance(item, SharedRecord)]
+        erasures = [item for item in remaining if isinstance(item, OwedErasure)]
+        attempts = [(change.kind, change.id) for change in self.records]
+        return {**owed_records_state(log, attempts, records), **owed_erasures_state(log, self.erasures, erasures)}
 
 
 class _Grants:
@@ -271,10 +263,10 @@ class _Grants:
         self._lines: dict[bytes, Any] = {b"": ()}
 
     def intent_for(self, action: str, namespace: str, scope: str) -> bytes:
-        asked = (action, namespace, scope)
-        if asked not in self._named:
-            self._named[asked] = self._rights.intent_to_name(*asked, self.now)
-        return self._named[asked]
+        key = (action, namespace, scope)
+        if key not in self._named:
+            self._named[key] = self._rights.intent_to_name(*key, self.now)
+        return self._named[key]
 
     def line(self, intent: bytes) -> Any:
         if intent not in self._lines:
@@ -288,20 +280,20 @@ class _Grants:
         line = self.line(intent)
         if any(part.period and part.caps for part in line):
             return self.now
-        begun: list[int] = [part.not_before for part in line]
-        return min(self.now, max(int(made_at * 1000), 0, *begun))
+        starts: list[int] = [part.not_before for part in line]
+        return min(self.now, max(int(made_at * 1000), 0, *starts))
 
 
-def _known_record(one: SharedRecord, entry: Entry) -> KnownRecord:
-    record: Any = one.record
+def _known_record(item: SharedRecord, entry: Entry) -> KnownRecord:
+    record: Any = item.record
     version = version_of(entry)
     return KnownRecord(
         entry.record,
-        one.namespace,
-        one.scope,
-        version if one.known is None else max(version, one.known.version),
+        item.namespace,
+        item.scope,
+        version if item.known is None else max(version, item.known.version),
         getattr(record, "revision", 1),
         changed_at(record),
-        record.state.value if one.noun == "memory" else "",
+        record.state.value if item.noun == "memory" else "",
         entry.intent,
     )

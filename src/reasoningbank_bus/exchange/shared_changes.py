@@ -33,11 +33,11 @@ class SharedRecord:
     namespace: str
     scope: str
     known: KnownRecord | None
-    """What the bus knows of it already."""
+    """The record as the bus knows it already."""
 
 
 class SharedChanges:
-    """What changes of this tenant mean for everybody else, as of one moment."""
+    """Changes of this tenant as everybody else may see them, as of one moment."""
 
     def __init__(self, context: BankContext, log: EntryLog, own: bytes, policy: Policy, reader: Reader) -> None:
         self._context, self._log, self._own, self._policy, self._reader = context, log, own, policy, reader
@@ -45,124 +45,126 @@ class SharedChanges:
         self._looked_up: set[str] = set()
         self._vertices: dict[str, Memory | Node] = {}
         self._fresh: set[str] = set()
-        """What is shared for the first time."""
+        """Ids of what is shared for the first time."""
 
     def name_of(self, record_id: str) -> RecordName:
-        known = self._known.get(record_id)
-        return RecordName(self._own, record_id) if known is None else known.name
+        prior = self._known.get(record_id)
+        return RecordName(self._own, record_id) if prior is None else prior.name
 
     def end_of(self, record_id: str) -> EndName:
         return EndName("node" if isinstance(self._vertices[record_id], Node) else "memory", self.name_of(record_id))
 
     def find(self, changes: Iterable[Change]) -> list[SharedRecord]:
         """Memories and nodes first, then what refers to them."""
-        changed: dict[str, dict[str, None]] = {noun: {} for noun in ("memory", "node", "edge", "signal", "ruling")}
+        ids: dict[str, dict[str, None]] = {noun: {} for noun in ("memory", "node", "edge", "signal", "ruling")}
         for change in changes:
-            if change.tenant == self._context.tenant and change.kind in changed and change.op is not Op.REMOVE:
-                changed[change.kind][change.id] = None
-        signals = list(self._reader.get(Signal, list(changed["signal"])).values())
-        rulings = self._reader.get(Ruling, list(changed["ruling"])).values()
-        memories = [*changed["memory"], *(i for ruling in rulings for i in ruling.memories)]
+            if change.tenant == self._context.tenant and change.kind in ids and change.op is not Op.REMOVE:
+                ids[change.kind][change.id] = None
+        signals = list(self._reader.get(Signal, list(ids["signal"])).values())
+        rulings = self._reader.get(Ruling, list(ids["ruling"])).values()
+        memories = [*ids["memory"], *(i for ruling in rulings for i in ruling.memories)]
         if self._policy.least_confidence:
             memories += [signal.memory_id for signal in signals]
-        found = [*self._memories(list(dict.fromkeys(memories))), *self._nodes(list(changed["node"]))]
-        edges = list(self._reader.get(Edge, list(changed["edge"])).values())
-        return [*found, *self._edges(edges), *self._signals(signals)]
+        records = [*self._memories(list(dict.fromkeys(memories))), *self._nodes(list(ids["node"]))]
+        edges = list(self._reader.get(Edge, list(ids["edge"])).values())
+        return [*records, *self._edges(edges), *self._signals(signals)]
 
     def find_erased(self, changes: Iterable[Change]) -> dict[str, KnownRecord]:
-        """What is gone here and was shared, by its id; with what is not this bank's own."""
-        gone = {
+        """Records that were shared and are gone here, by id; also those that are not this bank's own."""
+        removals = {
             change.id: None
             for change in changes
             if change.op is Op.REMOVE and change.tenant == self._context.tenant and change.kind in _ERASABLE
         }
-        known = known_records(self._log, gone)
-        there = self._log.erased([(one.name, one.namespace) for one in known.values()])
-        return {record_id: one for record_id, one in known.items() if (one.name, one.namespace) not in there}
+        records = known_records(self._log, removals)
+        there = self._log.erased([(record.name, record.namespace) for record in records.values()])
+        return {
+            record_id: record for record_id, record in records.items() if (record.name, record.namespace) not in there
+        }
 
     # ------------------------------------------------------------ by kind
 
     def _memories(self, ids: Sequence[str]) -> list[SharedRecord]:
         # What was applied just before comes by here too, and need not be read.
-        mine = [one for one, row in self._reader.vertex_rows(ids).items() if kind_of(row.origin) != PEER]
-        found = self._reader.get(Memory, mine)
-        self._look_up([*mine, *(parent for memory in found.values() for parent in memory.parents)])
-        self._vertices.update(found)
-        own = list(found.values())
+        mine = [memory_id for memory_id, row in self._reader.vertex_rows(ids).items() if kind_of(row.origin) != PEER]
+        memories = self._reader.get(Memory, mine)
+        self._look_up([*mine, *(parent for memory in memories.values() for parent in memory.parents)])
+        self._vertices.update(memories)
+        own = list(memories.values())
         levels, confidence = levels_of(self._reader, own), self._confidence(own)
-        shared = []
+        records = []
         for memory in own:
-            scope, known = memory.scope.value, self._known.get(memory.id)
-            if known is None:
+            scope, prior = memory.scope.value, self._known.get(memory.id)
+            if prior is None:
                 mean = confidence.get(memory.id, 1.0)
                 if self._policy.why_not(memory, mean, trust_of(memory, levels)) is not None:
                     continue
                 self._fresh.add(memory.id)
             elif not self._policy.reaches(memory.namespace, scope):
                 continue
-            shared.append(
-                SharedRecord(noun="memory", record=memory, namespace=memory.namespace, scope=scope, known=known)
+            records.append(
+                SharedRecord(noun="memory", record=memory, namespace=memory.namespace, scope=scope, known=prior)
             )
-        return shared
+        return records
 
     def _confidence(self, memories: Sequence[Memory]) -> dict[str, float]:
         if not self._policy.least_confidence:
             return {}
-        weighed = self._context.weigh_memories(self._reader, memories)
-        return {one.memory.id: one.confidence.mean for one in weighed}
+        items = self._context.weigh_memories(self._reader, memories)
+        return {item.memory.id: item.confidence.mean for item in items}
 
     def _nodes(self, ids: Sequence[str]) -> list[SharedRecord]:
         if not ids or not self._policy.nodes:
             return []
         self._look_up(ids)
-        found = self._reader.get(Node, ids)
-        self._vertices.update(found)
-        shared = []
-        for node in found.values():
+        nodes = self._reader.get(Node, ids)
+        self._vertices.update(nodes)
+        records = []
+        for node in nodes.values():
             if level_of(node.origin) is not Trust.UNTRUSTED and self._policy.reaches(node.namespace, NODE_SCOPE):
-                known = self._known.get(node.id)
-                if known is None:
+                prior = self._known.get(node.id)
+                if prior is None:
                     self._fresh.add(node.id)
-                shared.append(
-                    SharedRecord(noun="node", record=node, namespace=node.namespace, scope=NODE_SCOPE, known=known)
+                records.append(
+                    SharedRecord(noun="node", record=node, namespace=node.namespace, scope=NODE_SCOPE, known=prior)
                 )
-        return shared
+        return records
 
-    def _edges(self, changed: Sequence[Edge]) -> list[SharedRecord]:
-        edges = {edge.id: edge for edge in changed}
+    def _edges(self, changes: Sequence[Edge]) -> list[SharedRecord]:
+        edges = {edge.id: edge for edge in changes}
         if self._fresh:
-            for joined in self._reader.select_either(Edge, ("source_id", "target_id"), sorted(self._fresh), {}):
-                edges.update({edge.id: edge for edge in joined})
-        believed = [edge for edge in edges.values() if not edge.origin or level_of(edge.origin) is not Trust.UNTRUSTED]
-        self._learn({end for edge in believed for end in (edge.source_id, edge.target_id)})
-        self._look_up([edge.id for edge in believed])
-        shared = []
-        for edge in believed:
+            for batch in self._reader.select_either(Edge, ("source_id", "target_id"), sorted(self._fresh), {}):
+                edges.update({edge.id: edge for edge in batch})
+        credible = [edge for edge in edges.values() if not edge.origin or level_of(edge.origin) is not Trust.UNTRUSTED]
+        self._learn({end for edge in credible for end in (edge.source_id, edge.target_id)})
+        self._look_up([edge.id for edge in credible])
+        records = []
+        for edge in credible:
             ends = [self._place(end) for end in (edge.source_id, edge.target_id)]
             if None in ends:
                 continue
             (namespace, scope), (_, other) = [end for end in ends if end is not None]
             narrower = Scope.TEAM.value if Scope.TEAM.value in (scope, other) else scope
-            known = self._known.get(edge.id)
-            shared.append(SharedRecord(noun="edge", record=edge, namespace=namespace, scope=narrower, known=known))
-        return shared
+            prior = self._known.get(edge.id)
+            records.append(SharedRecord(noun="edge", record=edge, namespace=namespace, scope=narrower, known=prior))
+        return records
 
-    def _signals(self, changed: Sequence[Signal]) -> list[SharedRecord]:
-        signals = {signal.id: signal for signal in changed}
-        fresh = [one for one in self._fresh if isinstance(self._vertices[one], Memory)]
+    def _signals(self, changes: Sequence[Signal]) -> list[SharedRecord]:
+        signals = {signal.id: signal for signal in changes}
+        fresh = [memory_id for memory_id in self._fresh if isinstance(self._vertices[memory_id], Memory)]
         if fresh:
             for signal in self._reader.select(Signal, {"memory_id": sorted(fresh)}):
                 signals[signal.id] = signal
         own = [signal for signal in signals.values() if _is_own_evidence(signal)]
         self._learn({signal.memory_id for signal in own})
-        shared = []
+        records = []
         for signal in own:
             place = self._place(signal.memory_id)
             if place is not None:
-                shared.append(
+                records.append(
                     SharedRecord(noun="signal", record=signal, namespace=place[0], scope=place[1], known=None)
                 )
-        return shared
+        return records
 
     # ------------------------------------------------------------ what they hang on
 
@@ -170,7 +172,7 @@ class SharedChanges:
         missing = sorted(set(ids) - self._vertices.keys())
         if missing:
             self._vertices.update(self._reader.get(Memory, missing))
-            nodes = [one for one in missing if one not in self._vertices]
+            nodes = [vertex_id for vertex_id in missing if vertex_id not in self._vertices]
             self._vertices.update(self._reader.get(Node, nodes) if nodes else {})
             self._look_up(missing)
 
@@ -189,5 +191,5 @@ class SharedChanges:
 
 
 def _is_own_evidence(signal: Signal) -> bool:
-    """Whether it arose in this bank, and no peer, file or tool said it."""
+    """True if the signal arose in this bank, and no peer, file or tool said it."""
     return signal.kind is not SignalKind.PEER and kind_of(signal.source) not in _OTHERS and signal.weight > 0.0

@@ -14,28 +14,25 @@ _ENTRIES_AT_ONCE = 2_000
 
 
 def is_put_back(log: EntryLog, now: int) -> bool:
-    """Whether the clock was ahead when something was signed, and no longer is."""
-    kept = log.state(SIGNED_UNTIL)
-    return kept is not None and int(kept) > now + SKEW_MS
+    """True if the clock was ahead when something was signed, and no longer is."""
+    until = log.state(SIGNED_UNTIL)
+    return until is not None and int(until) > now + SKEW_MS
 
 
 def sign_again(log: EntryLog, key: SigningKey, rights: Rights, now: int) -> list[Entry]:
     """Sign the entries of this node that are from the future as of now, durably. Grants and revocations hold moments of
     their own, which their user chose by that clock: they stay.
     """
-    made, number = [], 0
+    entries, number = [], 0
     while batch := log.after(number, _ENTRIES_AT_ONCE):
         number = batch[-1][0]
-        made += [_entry_as_of(entry, key, rights, now) for _, entry in batch if _is_ahead(entry, key.public, now)]
-    spent: list[Spend] = []
-    for entry in made:
-        encoded = encode_entry(entry)
-        spent += rights.spends(entry, id_of_encoded(encoded), len(encoded), ())
-    return log.add(made, spent=spent, state={SIGNED_UNTIL: b"%d" % now})
-
-
-def _is_ahead(entry: Entry, own: bytes, now: int) -> bool:
-    return entry.author == own and entry.at > now + SKEW_MS and entry.kind not in OF_AUTHORITY
+        own = [entry for _, entry in batch if entry.author == key.public and entry.kind not in OF_AUTHORITY]
+        entries += [_entry_as_of(entry, key, rights, now) for entry in own if entry.at > now + SKEW_MS]
+    spends: list[Spend] = []
+    for entry in entries:
+        raw = encode_entry(entry)
+        spends += rights.spends(entry, id_of_encoded(raw), len(raw), ())
+    return log.add(entries, spent=spends, state={SIGNED_UNTIL: b"%d" % now})
 
 
 def _entry_as_of(entry: Entry, key: SigningKey, rights: Rights, now: int) -> Entry:

@@ -37,7 +37,7 @@ MAX_READ_BYTES = 16 * 1024 * 1024
 _ROWS_AT_ONCE = 10_000
 _NAMES_AT_ONCE = 500
 _EMPTYING_MS = 1_000
-"""So long those who read are waited for, before the journal is left as it is."""
+"""How long readers are waited for, before the journal is left as it is."""
 _INSERT = """
 INSERT INTO entries (id, scope, namespace, place, record_author, record_id, is_erasure, encoded)
 SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
@@ -80,32 +80,33 @@ class DurableLog:
         coming: dict[bytes, Entry] = {}
         for row, entry in zip(rows, entries, strict=True):
             coming.setdefault(row[0], entry)
-        gone: list[Standing] = []
+        standings: list[Standing] = []
         with self._transaction() as connection:
             # Nobody else writes from here on.
             if if_still is not None and connection.pragma("data_version") != if_still:
                 raise LogChanged
             # Erasures first, so that nothing of their records is added behind them.
             in_order = [*filter(_is_erasure, rows), *filterfalse(_is_erasure, rows)]
-            added = {id_ for (id_,) in connection.executemany(_INSERT, in_order)}
+            new_ids = {id_ for (id_,) in connection.executemany(_INSERT, in_order)}
             for row in filter(_is_erasure, rows):
-                if row[0] in added:
-                    gone += _forget(connection, coming[row[0]])
-            _count(connection, [spend for spend in also.get("spent", ()) if not spend.entry or spend.entry in added])
+                if row[0] in new_ids:
+                    standings += _forget(connection, coming[row[0]])
+            _count(connection, [spend for spend in also.get("spent", ()) if not spend.entry or spend.entry in new_ids])
             _keep(connection, also.get("state", {}))
-        if gone:
+        if standings:
             self._empty_journal()
-        return [entry for id_, entry in coming.items() if id_ in added]
+        return [entry for id_, entry in coming.items() if id_ in new_ids]
 
-    def erase(self, erasures: Sequence[Entry], unwanted: Sequence[RecordName] = ()) -> list[Standing]:
+    def erase(self, erasures: Sequence[Entry], local_records: Sequence[RecordName] = ()) -> list[Standing]:
         with self._transaction() as connection:
-            gone = [standing for erasure in erasures for standing in _forget(connection, erasure)]
-            _keep(connection, {unwanted_state(name): b"" for name in unwanted})
-            for name in unwanted:
-                gone += _forget_everywhere(connection, name)
-        if gone:
+            standings = [standing for erasure in erasures for standing in _forget(connection, erasure)]
+            _keep(connection, {unwanted_state(name): b"" for name in local_records})
+            for name in local_records:
+                rows: Any = connection.execute(_FORGET, (name.id, name.author, True, "")).fetchall()
+                standings += rows
+        if standings:
             self._empty_journal()
-        return gone
+        return standings
 
     def keep_state(self, values: Mapping[str, bytes | None]) -> None:
         with self._transaction() as connection:
@@ -129,44 +130,44 @@ class DurableLog:
 
     def after(self, number: int, limit: int) -> list[tuple[int, Entry]]:
         """At least one if there is one, and no more than what takes sixteen megabytes."""
-        found: list[tuple[int, Entry]] = []
+        entries: list[tuple[int, Entry]] = []
         size = 0
         with self._turn() as connection:
             query = "SELECT number, encoded FROM entries WHERE number > ? ORDER BY number LIMIT ?"
-            for at, encoded in connection.execute(query, (number, limit)):
-                size += len(encoded)
-                if found and size > MAX_READ_BYTES:
+            for at, raw in connection.execute(query, (number, limit)):
+                size += len(raw)
+                if entries and size > MAX_READ_BYTES:
                     break
-                found.append((at, self._decode(encoded)))
-        return found
+                entries.append((at, self._decode(raw)))
+        return entries
 
-    def _decode(self, encoded: bytes) -> Entry:
+    def _decode(self, raw: bytes) -> Entry:
         try:
-            return decode_entry(encoded)
+            return decode_entry(raw)
         except BusRefusal as error:
             raise damage(self.path) from error
 
     def encoded(self, namespace: str, places: Sequence[bytes]) -> list[bytes]:
         """As many of them, in order, as take sixteen megabytes; at least one."""
-        found: list[bytes] = []
+        batch: list[bytes] = []
         size = 0
         with self._turn() as connection:
             for place in places:
                 query = "SELECT id, encoded FROM entries WHERE namespace = ? AND place = ?"
-                for id_, encoded in connection.execute(query, (namespace, place)):
-                    size += len(encoded)
-                    if found and size > MAX_READ_BYTES:
-                        return found
+                for id_, raw in connection.execute(query, (namespace, place)):
+                    size += len(raw)
+                    if batch and size > MAX_READ_BYTES:
+                        return batch
                     # What a bad disk has changed would be taken for a forgery of ours.
-                    if id_of_encoded(encoded) != id_:
+                    if id_of_encoded(raw) != id_:
                         raise damage(self.path)
-                    found.append(encoded)
-        return found
+                    batch.append(raw)
+        return batch
 
     def reached(self, erasures: Sequence[Entry]) -> list[Standing]:
         with self._turn() as connection:
-            rows: list[Any] = [connection.execute(_REACHED, _reach_of(one)).fetchall() for one in erasures]
-        return [standing for found in rows for standing in found]
+            rows: list[Any] = [connection.execute(_REACHED, _reach_of(erasure)).fetchall() for erasure in erasures]
+        return [standing for group in rows for standing in group]
 
     def places(self) -> Iterator[Standing]:
         last: tuple[str, bytes] = ("", b"")
@@ -183,22 +184,22 @@ class DurableLog:
         with self._turn() as connection:
             query = "SELECT encoded FROM entries WHERE namespace = '' ORDER BY place"
             rows: list[Any] = connection.execute(query).fetchall()
-        return [self._decode(encoded) for (encoded,) in rows]
+        return [self._decode(raw) for (raw,) in rows]
 
     def counts(self, own: bytes) -> tuple[int, int]:
         """How many entries there are of an author, and of others; grants and revocations are neither."""
         query = "SELECT count(*), count(*) FILTER (WHERE substr(place, 1, 8) = ?) FROM entries WHERE namespace <> ''"
         with self._turn() as connection:
-            found: Any = connection.execute(query, (own[:8],)).fetchone()
-        every, of_own = found
+            row: Any = connection.execute(query, (own[:8],)).fetchone()
+        every, of_own = row
         return of_own, every - of_own
 
     def count_after(self, number: int) -> int:
         """How many entries have come behind a number, but grants and revocations, which become no records."""
         with self._turn() as connection:
             query = "SELECT count(*) FROM entries WHERE number > ? AND namespace <> ''"
-            found: Any = connection.execute(query, (number,)).get
-        return int(found)
+            count: Any = connection.execute(query, (number,)).get
+        return int(count)
 
     def namespaces_of(self, name: RecordName) -> set[str]:
         query = "SELECT DISTINCT namespace FROM entries WHERE record_id = ? AND record_author = ? AND NOT is_erasure"
@@ -206,16 +207,16 @@ class DurableLog:
             return {namespace for (namespace,) in connection.execute(query, (name.id, name.author))}
 
     def erased(self, records: Iterable[RecordIn]) -> set[RecordIn]:
-        asked = list(records)
-        unwanted = self.states({unwanted_state(name) for name, _ in asked})
-        reached: set[tuple[bytes, str, str | None]] = set()
-        for author, record_id, namespace, is_everywhere in self._named(_ERASURES, {name.id for name, _ in asked}):
-            reached.add((author, record_id, None if is_everywhere else namespace))
+        pairs = list(records)
+        local_erasures = self.states({unwanted_state(name) for name, _ in pairs})
+        erasures: set[tuple[bytes, str, str | None]] = set()
+        for author, record_id, namespace, is_everywhere in self._named(_ERASURES, {name.id for name, _ in pairs}):
+            erasures.add((author, record_id, None if is_everywhere else namespace))
         return {
             (name, namespace)
-            for name, namespace in asked
-            if (unwanted and unwanted_state(name) in unwanted)
-            or (reached and not reached.isdisjoint({(name.author, name.id, None), (name.author, name.id, namespace)}))
+            for name, namespace in pairs
+            if (local_erasures and unwanted_state(name) in local_erasures)
+            or (erasures and not erasures.isdisjoint({(name.author, name.id, None), (name.author, name.id, namespace)}))
         }
 
     def state(self, name: str) -> bytes | None:
@@ -228,12 +229,12 @@ class DurableLog:
 
     def _named(self, query: str, names: Iterable[str]) -> list[Any]:
         """The rows that a query finds for many names, some hundred at a time."""
-        asked, found = list(names), []
+        ids, rows = list(names), []
         with self._turn() as connection:
-            for start in range(0, len(asked), _NAMES_AT_ONCE):
-                some = asked[start : start + _NAMES_AT_ONCE]
-                found += connection.execute(query.format(names=_marks(len(some))), some).fetchall()
-        return found
+            for start in range(0, len(ids), _NAMES_AT_ONCE):
+                some = ids[start : start + _NAMES_AT_ONCE]
+                rows += connection.execute(query.format(names=_marks(len(some))), some).fetchall()
+        return rows
 
     def spent(self, intent: bytes, period: int) -> Mapping[str, int]:
         query = "SELECT what, amount FROM meters WHERE intent = ? AND period = ?"
@@ -303,10 +304,10 @@ class DurableLog:
 EntryRow = tuple[bytes, str, str, bytes, bytes, str, bool, bytes]
 
 
-def _row_of(entry: Entry, encoded: bytes) -> EntryRow:
-    id_ = id_of_encoded(encoded)
+def _row_of(entry: Entry, raw: bytes) -> EntryRow:
+    id_ = id_of_encoded(raw)
     place, record, is_erasure = place_of(entry, id_), entry.record, entry.kind == "erased"
-    return id_, entry.scope, entry.namespace, place, record.author, record.id, is_erasure, encoded
+    return id_, entry.scope, entry.namespace, place, record.author, record.id, is_erasure, raw
 
 
 def _is_erasure(row: EntryRow) -> bool:
@@ -320,11 +321,6 @@ def _marks(count: int) -> str:
 
 def _forget(connection: apsw.Connection, erasure: Entry) -> list[Standing]:
     rows: list[Any] = connection.execute(_FORGET, _reach_of(erasure)).fetchall()
-    return rows
-
-
-def _forget_everywhere(connection: apsw.Connection, name: RecordName) -> list[Standing]:
-    rows: list[Any] = connection.execute(_FORGET, (name.id, name.author, True, "")).fetchall()
     return rows
 
 
@@ -345,13 +341,13 @@ def _keep(connection: apsw.Connection, values: Mapping[str, bytes | None]) -> No
         "INSERT INTO state (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         [(name, value) for name, value in values.items() if value is not None],
     )
-    gone = [(name,) for name, value in values.items() if value is None]
-    connection.executemany("DELETE FROM state WHERE name = ?", gone)
+    removals = [(name,) for name, value in values.items() if value is None]
+    connection.executemany("DELETE FROM state WHERE name = ?", removals)
 
 
 def _file_number(path: Path) -> tuple[int, int]:
     try:
-        found = os.stat(path)  # noqa: PTH116 - before every write
+        info = os.stat(path)  # noqa: PTH116 - before every write
     except FileNotFoundError:
         return 0, 0
-    return found.st_dev, found.st_ino
+    return info.st_dev, info.st_ino

@@ -16,7 +16,7 @@ class MemoryLog:
 
     def __init__(self) -> None:
         self._entries: dict[bytes, tuple[int, Entry, bytes, bytes]] = {}
-        """By id: number, entry, place, encoded."""
+        """Number, entry, place and encoded bytes, by id."""
         self._of_place: dict[tuple[str, bytes], bytes] = {}
         self._of_record: dict[RecordName, set[bytes]] = {}
         self._state: dict[str, bytes] = {}
@@ -48,35 +48,37 @@ class MemoryLog:
             _reaches(erasure, entry.record, entry.namespace) for erasure in coming
         )
 
-    def erase(self, erasures: Sequence[Entry], unwanted: Sequence[RecordName] = ()) -> list[Standing]:
-        gone: list[Standing] = []
-        self.keep_state({unwanted_state(name): b"" for name in unwanted})
-        for name in dict.fromkeys([*(erasure.record for erasure in erasures), *unwanted]):
+    def erase(self, erasures: Sequence[Entry], local_records: Sequence[RecordName] = ()) -> list[Standing]:
+        standings: list[Standing] = []
+        self.keep_state({unwanted_state(name): b"" for name in local_records})
+        for name in dict.fromkeys([*(erasure.record for erasure in erasures), *local_records]):
             for id_ in sorted(self._of_record.get(name, ())):
                 _, entry, place, _ = self._entries[id_]
-                is_reached = name in unwanted or any(_reaches(one, name, entry.namespace) for one in erasures)
+                is_reached = name in local_records or any(
+                    _reaches(erasure, name, entry.namespace) for erasure in erasures
+                )
                 if entry.kind != "erased" and is_reached:
-                    gone.append((entry.scope, entry.namespace, place, id_))
+                    standings.append((entry.scope, entry.namespace, place, id_))
                     self._of_record[name].discard(id_)
                     del self._entries[id_], self._of_place[entry.namespace, place]
-        return gone
+        return standings
 
     def reached(self, erasures: Sequence[Entry]) -> list[Standing]:
-        reached: list[Standing] = []
+        standings: list[Standing] = []
         for name in dict.fromkeys(erasure.record for erasure in erasures):
             for id_ in sorted(self._of_record.get(name, ())):
                 _, entry, place, _ = self._entries[id_]
-                if entry.kind != "erased" and any(_reaches(one, name, entry.namespace) for one in erasures):
-                    reached.append((entry.scope, entry.namespace, place, id_))
-        return reached
+                if entry.kind != "erased" and any(_reaches(erasure, name, entry.namespace) for erasure in erasures):
+                    standings.append((entry.scope, entry.namespace, place, id_))
+        return standings
 
     def after(self, number: int, limit: int) -> list[tuple[int, Entry]]:
         later = sorted((at, entry) for at, entry, _, _ in self._entries.values() if at > number)
         return later[:limit]
 
     def encoded(self, namespace: str, places: Sequence[bytes]) -> list[bytes]:
-        found = (self._of_place.get((namespace, place)) for place in places)
-        return [self._entries[id_][3] for id_ in found if id_ is not None]
+        ids = (self._of_place.get((namespace, place)) for place in places)
+        return [self._entries[id_][3] for id_ in ids if id_ is not None]
 
     def places(self) -> Iterator[Standing]:
         for id_, (_, entry, place, _) in self._entries.items():
@@ -90,7 +92,7 @@ class MemoryLog:
             (name, namespace)
             for name, namespace in records
             if unwanted_state(name) in self._state
-            or any(one.kind == "erased" and _reaches(one, name, namespace) for one in self._entries_of(name))
+            or any(entry.kind == "erased" and _reaches(entry, name, namespace) for entry in self._entries_of(name))
         }
 
     def _entries_of(self, name: RecordName) -> list[Entry]:
@@ -118,8 +120,8 @@ class MemoryLog:
             if cap is not None and self.spent(intent, period).get(what, 0) + amount > cap:
                 raise BusRefusal("cap_spent", about=intent)
         for (intent, what, period), (amount, _) in sums.items():
-            counted = self._spent.setdefault((intent, period), {})
-            counted[what] = counted.get(what, 0) + amount
+            counts = self._spent.setdefault((intent, period), {})
+            counts[what] = counts.get(what, 0) + amount
 
     def change_number(self) -> int:
         return 0

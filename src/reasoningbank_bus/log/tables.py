@@ -1,7 +1,7 @@
 """The tables of bus.db, how the file is opened, and what its failures are called.
 
-Knows SQLite and nothing of what entries mean. The file is its owner's alone, and is refused when it is no log of the
-bus or was written by a newer version.
+Independent of what entries mean. The file is its owner's alone, and is refused when it is no log of the bus or was
+written by a newer version.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _APPLICATION_ID = 0x52_42_75_73
 BUSY_TIMEOUT_MS = 30_000
 _CACHE_KIB = 16_384
 _JOURNAL_BYTES = 64 * 1024 * 1024
-"""What a long batch has made it grow to is given back."""
+"""Size to which the journal shrinks again after a long batch has made it grow."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS entries (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -97,7 +97,7 @@ def _bring_up_to_date(connection: apsw.Connection, path: Path) -> None:
 
 @contextmanager
 def named_failures(path: Path) -> Iterator[None]:
-    """What SQLite and the system call their failures, as the errors of this project."""
+    """Raise the failures of SQLite and of the system as the errors of this project."""
     try:
         yield
     except apsw.Error as error:

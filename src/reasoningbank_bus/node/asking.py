@@ -25,20 +25,20 @@ class Asking:
         self._numbers += 1
         return self._numbers
 
-    def ask(self, key: bytes, asked: Ask, now: float) -> int:
+    def ask(self, key: bytes, question: Ask, now: float) -> int:
         """Send a question, or answer it at once with why it cannot be sent."""
         peer = self._state.peers.get(key)
         if peer is None or not peer.greeted:
             self._answer(
-                key, asked.request, NOT_CONNECTED, "This peer is not connected; look at: reasoningbank bus status"
+                key, question.request, NOT_CONNECTED, "This peer is not connected; look at: reasoningbank bus status"
             )
         elif len(peer.questions) >= self._state.settings.open_requests:
-            self._answer(key, asked.request, "over_limit", SENTENCES["over_limit"])
+            self._answer(key, question.request, "over_limit", SENTENCES["over_limit"])
         else:
             channel = self._state.channel()
-            peer.questions[channel] = (asked.request, now)
-            self._state.send(peer, asked, channel, last=True)
-        return asked.request
+            peer.questions[channel] = (question.request, now)
+            self._state.send(peer, question, channel, last=True)
+        return question.request
 
     def _answer(self, key: bytes, number: int, code: str, sentence: str) -> None:
         self._state.effects.append(Answered(key, number, (), (code, sentence)))
@@ -52,23 +52,24 @@ class Asking:
             for request in [request for request, (_, at) in peer.requests.items() if now - at > ANSWER_SECONDS]:
                 del peer.requests[request]
 
-    def on_ask(self, peer: Peer, channel: int, asked: Ask, now: float) -> None:
-        if len(peer.requests) >= self._state.settings.open_requests or asked.request in peer.requests:
+    def on_ask(self, peer: Peer, channel: int, question: Ask, now: float) -> None:
+        if len(peer.requests) >= self._state.settings.open_requests or question.request in peer.requests:
             raise BusRefusal("over_limit", "too many questions at once")
         now_ms = self._state.now_ms(now)
         chains = {
             scope: chain
             for scope in SCOPES
-            if (chain := self._state.rights.right_for(peer.key, "search", asked.namespace, scope, now_ms)) is not None
+            if (chain := self._state.rights.right_for(peer.key, "search", question.namespace, scope, now_ms))
+            is not None
         }
         if not chains:
-            what = LatestRefusal(peer.key, asked.namespace, "search")
+            what = LatestRefusal(peer.key, question.namespace, "search")
             self._state.refuse(peer, BusRefusal("no_right"), now, CONTROL if channel >= 0 else channel, what=what)
             return
-        peer.requests[asked.request] = (channel, now)
+        peer.requests[question.request] = (channel, now)
         chain = next(iter(chains.values()))
         self._state.effects.append(
-            Search(peer.key, asked.request, asked.query, asked.namespace, asked.limit, chain, tuple(chains))
+            Search(peer.key, question.request, question.query, question.namespace, question.limit, chain, tuple(chains))
         )
 
     def answer(self, peer: Peer, request: int, hits: Sequence[bytes] | BusRefusal) -> None:
@@ -81,14 +82,14 @@ class Asking:
         else:
             self._state.send(peer, Hits(request, tuple(hits)), channel, last=True)
 
-    def on_hits(self, peer: Peer, channel: int, told: Hits, _now: float) -> None:
+    def on_hits(self, peer: Peer, channel: int, answer: Hits, _now: float) -> None:
         if channel in peer.late_questions:
             del peer.late_questions[channel]
             return
         number, _ = peer.questions.pop(channel, (None, 0.0))
-        if number is None or number != told.request:
+        if number is None or number != answer.request:
             raise BusRefusal("malformed", "an answer to what was not asked")
-        self._state.effects.append(Answered(peer.key, number, told.hits))
+        self._state.effects.append(Answered(peer.key, number, answer.hits))
 
     def on_refusal(self, peer: Peer, channel: int, refusal: Refusal) -> None:
         number, _ = peer.questions.pop(channel, (None, 0.0))

@@ -22,22 +22,20 @@ class Dialling:
         self._next: dict[tuple[str, bytes | None], tuple[float, float]] = {}
         """For each address: when it may be dialled again, and the pause after that."""
         self._found: dict[str, bytes] = {}
-        """Whose the named addresses are that came without a key."""
+        """Keys behind the configured addresses that came without one."""
 
     def tick(self, now: float) -> None:
         settings = self._state.settings
-        linked = self._state.peers
+        peers = self._state.peers
         room = DIALS_A_ROUND
         self.prune(now)
         is_large = self._membership.alive() > settings.most_links
-        if len(linked) >= (settings.least_links if is_large else settings.most_links):
+        if len(peers) >= (settings.least_links if is_large else settings.most_links):
             return
         for address, key in settings.peers:
-            if (key or self._found.get(address)) not in linked:
+            if (key or self._found.get(address)) not in peers:
                 room -= self._dial(address, key, now)
-        members = [
-            member for member in self._membership.members.values() if member.address and member.key not in linked
-        ]
+        members = [member for member in self._membership.members.values() if member.address and member.key not in peers]
         self._state.rng.shuffle(members)
         # The dead are dialled too, behind the others: that is how two halves find each other again.
         members.sort(key=lambda member: member.state == "dead")
@@ -68,8 +66,8 @@ class Dialling:
         return True
 
     def connect(self, key: bytes, address: str) -> None:
-        """A connection stands: whose this address is is known."""
-        if any(address == named for named, _ in self._state.settings.peers):
+        """Note whose an address is, now that a connection stands."""
+        if any(address == peer_address for peer_address, _ in self._state.settings.peers):
             self._found[address] = key
 
     def lose(self, peer: Peer, now: float) -> None:
@@ -84,13 +82,11 @@ class Dialling:
         excess = len(self._state.peers) - settings.most_links
         if excess <= 0:
             return
-        greeted = [peer for peer in self._state.greeted_peers() if not self._is_named(peer.key)]
-        greeted.sort(key=lambda peer: peer.since)
-        for newest in greeted[-excess:]:
+        configured_keys = {key or self._found.get(address) for address, key in settings.peers}
+        candidates = [peer for peer in self._state.greeted_peers() if peer.key not in configured_keys]
+        candidates.sort(key=lambda peer: peer.since)
+        for newest in candidates[-excess:]:
             if now - newest.since > settings.dial_seconds:
                 self._state.send(newest, Bye())
                 self._state.close(newest, "over_limit")
                 self._membership.part(newest.key)
-
-    def _is_named(self, key: bytes) -> bool:
-        return any(key == (named or self._found.get(address)) for address, named in self._state.settings.peers)

@@ -24,7 +24,7 @@ MOST_OFFERED = 1_600
 MOST_TO_FETCH = 10_000
 """Places that wait to be asked of one peer; what is beyond comes with a later reconciliation."""
 MOST_GIVEN = 16
-"""So few entries are sent to a peer that lacks them without being asked for."""
+"""Most entries that are sent to a peer that lacks them without being asked for."""
 MOST_FETCHED = 50_000
 """Places that all peers together may have us wait for."""
 FETCHES_AT_ONCE = 4
@@ -86,7 +86,7 @@ class Fetching:
                 self._state.send(peer, Want(name, tuple(places)), channel, last=True)
 
     def is_asked(self, peer: Peer, channel: int) -> bool:
-        """Whether an answer may come there, be it late: a busy machine is no liar."""
+        """True if an answer may come there, be it late: a busy machine is no liar."""
         return channel in peer.fetches or channel in peer.late_fetches
 
     def end(self, peer: Peer, channel: int, batch: EntryBatch | None, now: float) -> None:
@@ -121,38 +121,38 @@ class Fetching:
     def is_idle(self, peer: Peer) -> bool:
         return not peer.fetches and not peer.to_fetch
 
-    def serve(self, peer: Peer, channel: int, asked: Want, now: float) -> None:
+    def serve(self, peer: Peer, channel: int, want: Want, now: float) -> None:
         """Answer with those of the wanted entries that fit into one batch, in the order asked for."""
-        if len(asked.places) > MOST_WANTED:
-            raise BusRefusal("over_limit", f"{len(asked.places):,} entries wanted at once")
-        places = [place for place in asked.places if self._state.shelf.has(asked.namespace, place)]
-        if not self._state.may_read(peer, asked.namespace, now):
+        if len(want.places) > MOST_WANTED:
+            raise BusRefusal("over_limit", f"{len(want.places):,} entries wanted at once")
+        places = [place for place in want.places if self._state.shelf.has(want.namespace, place)]
+        if not self._state.may_read(peer, want.namespace, now):
             # What it wrote itself it may always have again.
             own = peer.key[:AUTHOR_PREFIX_BYTES]
             places = [place for place in places if place[:AUTHOR_PREFIX_BYTES] == own]
             if not places:
                 raise BusRefusal("no_right")
-        self._state.send(peer, self._batch(asked.namespace, places), channel, last=True)
+        self._state.send(peer, self._batch(want.namespace, places), channel, last=True)
 
     def _batch(self, name: str, places: list[bytes], number: int = 0) -> EntryBatch:
         """As many of the entries as fit into one batch, in the order asked for."""
         _, namespace = parts_of(name)
         batch: list[bytes] = []
         size = 0
-        for encoded in self._state.log.encoded(namespace, places):
-            size += len(encoded)
+        for raw in self._state.log.encoded(namespace, places):
+            size += len(raw)
             if batch and size > BATCH_BYTES:
                 break
-            batch.append(encoded)
+            batch.append(raw)
         else:
             self._forget_missing(name, places, batch)
         return EntryBatch(tuple(batch), number)
 
-    def _forget_missing(self, name: str, places: list[bytes], found: list[bytes]) -> None:
-        """What the log no longer has, because the bank or another process erased it, is not told of any more."""
-        if len(found) == len(places):
+    def _forget_missing(self, name: str, places: list[bytes], batch: list[bytes]) -> None:
+        """Forget the places whose entries the log no longer has, because the bank or another process erased them."""
+        if len(batch) == len(places):
             return
-        there = {place_of(decode_entry(encoded), id_of_encoded(encoded)) for encoded in found}
+        there = {place_of(decode_entry(raw), id_of_encoded(raw)) for raw in batch}
         for place in places:
             if place not in there:
                 self._state.shelf.discard(name, place)

@@ -75,21 +75,21 @@ class Gossip:
         self, fresh: Iterable[tuple[str, Entry, bytes, bytes]], source: bytes | None, members: int
     ) -> list[Rumour]:
         """New rumours of entries (set, entry, place, encoded) that came from a peer, or are our own."""
-        grouped: dict[tuple[str, int], list[tuple[bytes, bytes]]] = {}
-        for name, entry, place, encoded in fresh:
-            grouped.setdefault((name, CHANNELS[entry.kind]), []).append((place, encoded))
-        started = []
-        for (name, channel), items in grouped.items():
+        groups: dict[tuple[str, int], list[tuple[bytes, bytes]]] = {}
+        for name, entry, place, raw in fresh:
+            groups.setdefault((name, CHANNELS[entry.kind]), []).append((place, raw))
+        rumours = []
+        for (name, channel), items in groups.items():
             for batch in _batches(items):
                 rumour = self._make(name, channel, members)
                 rumour.places = [place for place, _ in batch]
-                rumour.encoded = tuple(encoded for _, encoded in batch)
+                rumour.encoded = tuple(raw for _, raw in batch)
                 rumour.size = sum(map(len, rumour.encoded))
                 if source is not None:
                     rumour.known.add(source)
                 self._keep(rumour)
-                started.append(rumour)
-        return started
+                rumours.append(rumour)
+        return rumours
 
     def _make(self, name: str, channel: int, members: int) -> Rumour:
         self._numbers += 1
@@ -117,16 +117,16 @@ class Gossip:
         """Tell each of these rumours to some peers that may read it and are not known to have it."""
         peers = self._state.greeted_peers()
         for rumour in rumours:
-            others = [
+            listeners = [
                 peer
                 for peer in peers
                 if peer.key not in rumour.known and self._state.may_read(peer, rumour.set_name, now)
             ]
-            if not others or (rumour.copies <= 0 and rumour.offers <= 0):
+            if not listeners or (rumour.copies <= 0 and rumour.offers <= 0):
                 self._forget(rumour)
                 continue
-            count = min(self._state.settings.fanout if rumour.copies > 0 else 1, len(others))
-            for peer in self._state.rng.sample(others, count):
+            count = min(self._state.settings.fanout if rumour.copies > 0 else 1, len(listeners))
+            for peer in self._state.rng.sample(listeners, count):
                 self._tell_one(peer, rumour, now)
 
     def _tell_one(self, peer: Peer, rumour: Rumour, now: float) -> None:
@@ -153,8 +153,8 @@ class Gossip:
 
     def _send_lost_again(self, rumour: Rumour, now: float) -> None:
         """A batch that was not acknowledged in the usual time may be sent once more."""
-        for key, sent in list(rumour.sent.items()):
-            if key in rumour.known or rumour.repeats <= 0 or now - sent < self._patience:
+        for key, sent_at in list(rumour.sent.items()):
+            if key in rumour.known or rumour.repeats <= 0 or now - sent_at < self._patience:
                 continue
             del rumour.sent[key]
             rumour.repeats -= 1
@@ -172,10 +172,10 @@ class Gossip:
 
     def note_known(self, peer: Peer, places: Iterable[bytes]) -> None:
         """A peer has shown that it has these: a rumour that it knows whole is not told to it."""
-        shown = {place for place in places if place in self._of_place}
-        for number in {self._of_place[place] for place in shown}:
+        overlap = {place for place in places if place in self._of_place}
+        for number in {self._of_place[place] for place in overlap}:
             rumour = self._rumours[number]
-            if shown.issuperset(rumour.places):
+            if overlap.issuperset(rumour.places):
                 rumour.known.add(peer.key)
 
 

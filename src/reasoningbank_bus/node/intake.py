@@ -16,13 +16,14 @@ from reasoningbank_bus.ports import LogChanged
 from reasoningbank_bus.refusal_tally import refusal_of
 from reasoningbank_bus.wire.entry import OF_AUTHORITY, Entry, decode_entry, id_of_encoded, place_of, verify_entry
 from reasoningbank_bus.wire.refusals import BusRefusal
+from reasoningbank_bus.authority.metering import fitting
 
 MOST_REFUSED_PLACES = 10_000
 REFUSED_SECONDS = {"unknown_intent": 5.0, "not_yet_valid": 60.0, "from_the_future": 60.0, "cap_spent": 60.0}
 """How long what was refused so is not looked at again, unless rights change before; anything else for ten minutes."""
 WRITING = ("record", "link", "signal")
 MOST_TRIES = 5
-"""So often a batch is judged anew because somebody decided something meanwhile."""
+"""How often a batch is judged anew because somebody decided something meanwhile."""
 
 
 class Arrival(NamedTuple):
@@ -42,14 +43,14 @@ class Intake:
         self._refused: OrderedDict[bytes, tuple[str, float]] = OrderedDict()
         """Places that were refused: why, and until when they are not looked at again."""
 
-    def take(self, peer: Peer, encoded: Sequence[bytes], now: float) -> tuple[list[Arrival], list[bytes]]:
-        """Keep what may be kept of a batch; those that are new, and the places of those that were known."""
+    def take(self, peer: Peer, batch: Sequence[bytes], now: float) -> tuple[list[Arrival], list[bytes]]:
+        """Keep what may be kept of a batch: the arrivals that are new, and the places of those that were known."""
         arrivals: list[Arrival] = []
-        known: list[bytes] = []
-        seen: set[bytes] = set()
-        for raw in encoded:
+        duplicates: list[bytes] = []
+        places: set[bytes] = set()
+        for raw in batch:
             try:
-                arrival = self._examine(raw, now, known, seen)
+                arrival = self._examine(raw, now, duplicates, places)
             except BusRefusal as refusal:
                 self._refuse(peer, refusal, now)
                 if peer.key not in self._state.peers:
@@ -60,34 +61,34 @@ class Intake:
         arrivals = self._without_erased(peer, arrivals, now)
         for _ in range(MOST_TRIES):
             try:
-                return self._keep(peer, arrivals, now), known
+                return self._keep(peer, arrivals, now), duplicates
             except LogChanged:
                 self._state.heed(now)
                 if peer.key not in self._state.peers:
                     break
                 arrivals = self._still_allowed(peer, arrivals, now)
         # It comes again.
-        return [], known
+        return [], duplicates
 
     def _still_allowed(self, peer: Peer, arrivals: Sequence[Arrival], now: float) -> list[Arrival]:
-        """What may be taken also by what was decided while it was looked at."""
-        left = []
+        """Arrivals that may be taken also by what was decided while they were looked at."""
+        remaining = []
         for arrival in arrivals:
             try:
                 chain = self._state.rights.check(arrival.entry, self._state.now_ms(now))
             except BusRefusal as refusal:
                 self._refuse(peer, _EntryRefusal(refusal.code, arrival.entry, arrival.place), now)
             else:
-                left.append(arrival._replace(chain=chain))
-        return left
+                remaining.append(arrival._replace(chain=chain))
+        return remaining
 
-    def _examine(self, raw: bytes, now: float, known: list[bytes], seen: set[bytes]) -> Arrival | None:
+    def _examine(self, raw: bytes, now: float, duplicates: list[bytes], places: set[bytes]) -> Arrival | None:
         entry = decode_entry(raw)
         id_ = id_of_encoded(raw)
         place = place_of(entry, id_)
         name = set_of(entry)
-        if place in seen or self._state.shelf.has(name, place):
-            known.append(place)
+        if place in places or self._state.shelf.has(name, place):
+            duplicates.append(place)
             return None
         code, until = self._refused.get(place, ("", 0.0))
         if until > now:
@@ -100,7 +101,7 @@ class Intake:
         except BusRefusal as refusal:
             raise _EntryRefusal(refusal.code, entry, place) from None
         self._learn(entry, now)
-        seen.add(place)
+        places.add(place)
         return Arrival(name, entry, id_, place, raw, chain)
 
     def _check_namespace(self, entry: Entry) -> None:
@@ -124,10 +125,10 @@ class Intake:
             return
         self.judge_anew(now)
 
-    def learn_grants(self, encoded: Sequence[bytes], now: float) -> str:
+    def learn_grants(self, grants: Sequence[bytes], now: float) -> str:
         """Take over the grants that a peer shows of itself; the code of what is wrong with one of them."""
         try:
-            for grant in encoded:
+            for grant in grants:
                 self._state.rights.add(decode_intent(grant))
         except BusRefusal as refusal:
             return refusal.code
@@ -144,25 +145,27 @@ class Intake:
         return self._refused.get(place, ("", 0.0))[1] > now
 
     def _without_erased(self, peer: Peer, arrivals: list[Arrival], now: float) -> list[Arrival]:
-        written = [arrival.entry for arrival in arrivals if arrival.entry.kind != "erased"]
-        erased = self._state.log.erased({(entry.record, entry.namespace) for entry in written}) if written else set()
-        if not erased:
+        entries = [arrival.entry for arrival in arrivals if arrival.entry.kind != "erased"]
+        tombstones = (
+            self._state.log.erased({(entry.record, entry.namespace) for entry in entries}) if entries else set()
+        )
+        if not tombstones:
             return arrivals
-        left = []
+        remaining = []
         for arrival in arrivals:
             entry = arrival.entry
-            if entry.kind != "erased" and (entry.record, entry.namespace) in erased:
+            if entry.kind != "erased" and (entry.record, entry.namespace) in tombstones:
                 self._refuse(peer, _EntryRefusal("erased", entry, arrival.place), now)
             else:
-                left.append(arrival)
-        return left
+                remaining.append(arrival)
+        return remaining
 
     def _keep(self, peer: Peer, arrivals: list[Arrival], now: float) -> list[Arrival]:
         if not arrivals:
             return []
         rights = self._state.rights
         spends = [rights.spends(arrival.entry, arrival.id, len(arrival.encoded), arrival.chain) for arrival in arrivals]
-        if any(_is_capped(group) for group in spends):
+        if any(part.cap is not None for group in spends for spend in group for part in spend.cap_uses):
             fits = fitting(spends, self._state.log.spent)
             for arrival, fit in zip(arrivals, fits, strict=True):
                 if not fit:
@@ -170,7 +173,7 @@ class Intake:
             arrivals = [arrival for arrival, fit in zip(arrivals, fits, strict=True) if fit]
             spends = [group for group, fit in zip(spends, fits, strict=True) if fit]
         erasures = [arrival.entry for arrival in arrivals if arrival.entry.kind == "erased"]
-        reached = self._state.log.reached(erasures) if erasures else []
+        standings = self._state.log.reached(erasures) if erasures else []
         try:
             self._state.log.add(
                 [arrival.entry for arrival in arrivals],
@@ -182,7 +185,7 @@ class Intake:
             # Another process has spent the rest meanwhile: all of it comes again, and is counted again.
             self._refuse(peer, _EntryRefusal(refusal.code, arrivals[0].entry, arrivals[0].place), now)
             return []
-        for scope, namespace, place, _ in reached:
+        for scope, namespace, place, _ in standings:
             self._state.shelf.discard(set_name(scope, namespace), place)
             self._remember(place, "erased", math.inf)
         for name in {arrival.set_name for arrival in arrivals}:
@@ -211,7 +214,7 @@ class Intake:
         self._state.refuse(peer, refusal, now, what=what, once=once)
 
     def _is_of_author(self, refusal: _EntryRefusal, now: float) -> bool:
-        """Whether nothing of this author would be taken: then its set is reconciled without it.
+        """True if nothing of this author would be taken: then its set is reconciled without it.
 
         One refused entry alone is no reason: whoever brings an old one again must not keep the new ones away.
         """
@@ -221,10 +224,6 @@ class Intake:
         return refusal.code == "cap_spent" or not any(
             rights.may(entry.author, action, entry.namespace, entry.scope, now_ms) for action in WRITING
         )
-
-
-def _is_capped(spends: Sequence[Spend]) -> bool:
-    return any(part.cap is not None for spend in spends for part in spend.cap_uses)
 
 
 class _EntryRefusal(BusRefusal):

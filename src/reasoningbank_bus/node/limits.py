@@ -15,11 +15,13 @@ COSTS = {
     "version": 10.0,
     "over_limit": 1.0,
 }
-"""What a refusal costs its sender. What honest peers may see differently (rights, caps, clocks) costs nothing."""
+"""Points that a refusal costs its sender. What honest peers may see differently (rights, caps, clocks) costs
+nothing.
+"""
 
 
 class Allowed:
-    """So much per second, saved up for a bounded time."""
+    """Token bucket: a rate per second, saved up for a bounded time."""
 
     __slots__ = ("_at", "_left", "_most", "_rate")
 

@@ -30,7 +30,7 @@ Message = tuple[bytes, Frame]
 
 @dataclass(slots=True)
 class BusMember:
-    """What this node holds of another one."""
+    """Another member, as this node sees it."""
 
     key: bytes
     address: str = ""
@@ -126,7 +126,7 @@ class BusMembers:
                 if item.state != "alive" and item.incarnation >= self.incarnation:
                     self.incarnation = item.incarnation + 1
                     self.local_health = min(self.local_health + 1, self._settings.most_local_health)
-                    self._spread_self()
+                    self._spread(MemberNews(self.own, self._settings.listen, "alive", self.incarnation, b""))
             else:
                 self._take_one(item, now, spread=spread)
 
@@ -158,11 +158,11 @@ class BusMembers:
             self._suspect(member, item.by, now)
 
     def _is_alive(self, member: BusMember, address: str, incarnation: int, now: float) -> None:
-        changed = (member.state, member.incarnation, member.address) != ("alive", incarnation, address)
+        is_news = (member.state, member.incarnation, member.address) != ("alive", incarnation, address)
         member.address = address or member.address
         member.state, member.incarnation = "alive", incarnation
         member.suspected_by.clear()
-        if changed:
+        if is_news:
             member.since = now
             self._spread(MemberNews(member.key, member.address, "alive", incarnation, b""))
 
@@ -186,9 +186,9 @@ class BusMembers:
         """How long a suspicion lasts, by how many have it by themselves."""
         settings = self._settings
         least = settings.suspicion_factor * max(1.0, math.log10(self.alive())) * settings.probe_seconds
-        confirmed = max(0, len(member.suspected_by) - 1)
-        shortened = LONGEST_SUSPICION - (LONGEST_SUSPICION - 1) * math.log(confirmed + 1) / math.log(CONFIRMATIONS + 1)
-        return least * max(1.0, shortened)
+        confirmations = max(0, len(member.suspected_by) - 1)
+        factor = LONGEST_SUSPICION - (LONGEST_SUSPICION - 1) * math.log(confirmations + 1) / math.log(CONFIRMATIONS + 1)
+        return least * max(1.0, factor)
 
     def _patience(self) -> float:
         """Who was heard so lately is not suspected because others say so."""
@@ -209,9 +209,9 @@ class BusMembers:
             elif now >= probe.indirect_at and not probe.asked_others:
                 probe.asked_others = True
                 messages.append((probe.target, Ping(number, self.news_for(probe.target))))
-                others = [key for key in self.linked if key != probe.target]
-                chosen = self._rng.sample(others, min(self._settings.indirect_probes, len(others)))
-                messages.extend((key, PingFor(number, probe.target)) for key in chosen)
+                candidates = [key for key in self.linked if key != probe.target]
+                helpers = self._rng.sample(candidates, min(self._settings.indirect_probes, len(candidates)))
+                messages.extend((key, PingFor(number, probe.target)) for key in helpers)
         for member in self.members.values():
             if member.state == "suspect":
                 self._wait_for(member, now)
@@ -223,10 +223,10 @@ class BusMembers:
 
     def _wait_for(self, member: BusMember, now: float) -> None:
         """A suspect is dead when it was waited for in vain; who has waited a while itself suspects it by itself."""
-        waited = now - member.since
-        if waited >= self.suspicion_seconds(member):
+        wait = now - member.since
+        if wait >= self.suspicion_seconds(member):
             self._die(member, now)
-        elif member.key in self.linked and waited >= self._patience() * (self.local_health + 1):
+        elif member.key in self.linked and wait >= self._patience() * (self.local_health + 1):
             self._suspect(member, self.own, now)
 
     def _probe(self, now: float) -> list[Message]:
@@ -253,17 +253,17 @@ class BusMembers:
         """A ping with the number 0 only carries news."""
         return [(peer, Ack(ping.number, self.news_for(peer)))] if ping.number else []
 
-    def on_ping_for(self, peer: bytes, asked: PingFor, now: float) -> list[Message]:
-        if asked.target == self.own or asked.target not in self.linked or len(self._relayed) >= 256:
+    def on_ping_for(self, peer: bytes, request: PingFor, now: float) -> list[Message]:
+        if request.target == self.own or request.target not in self.linked or len(self._relayed) >= 256:
             return []
         number = self._number()
-        self._relayed[number] = (peer, asked.number, now + 10 * self._settings.probe_seconds)
-        return [(asked.target, Ping(number, self.news_for(asked.target)))]
+        self._relayed[number] = (peer, request.number, now + 10 * self._settings.probe_seconds)
+        return [(request.target, Ping(number, self.news_for(request.target)))]
 
     def on_ack(self, peer: bytes, ack: Ack, now: float) -> list[Message]:
-        relayed = self._relayed.pop(ack.number, None)
-        if relayed is not None:
-            origin, number, _ = relayed
+        relay = self._relayed.pop(ack.number, None)
+        if relay is not None:
+            origin, number, _ = relay
             return [(origin, Ack(number))] if origin in self.linked else []
         probe = self._probes.get(ack.number)
         if probe is not None and probe.target != peer and probe.asked_others:
@@ -276,30 +276,27 @@ class BusMembers:
         suspects = [key for key in self.linked if self.members[key].state == "suspect"]
         messages: list[Message] = [(key, Ping(self._number(), self.news_for(key))) for key in suspects]
         if self._news:
-            chosen = self._rng.sample(list(self.linked), min(self._settings.fanout, len(self.linked)))
-            messages.extend((key, Ping(0, news)) for key in chosen if (news := self.news_for(key)))
+            targets = self._rng.sample(list(self.linked), min(self._settings.fanout, len(self.linked)))
+            messages.extend((key, Ping(0, news)) for key in targets if (news := self.news_for(key)))
         return messages
 
     def introduction(self, most: int = MOST_NEWS) -> tuple[MemberNews, ...]:
         """Members with an address that are not dead, at random: for a peer that may not know them."""
-        known = [member for member in self.members.values() if member.state != "dead" and member.address]
-        chosen = self._rng.sample(known, min(len(known), most))
-        return tuple(MemberNews(member.key, member.address, "alive", member.incarnation, b"") for member in chosen)
+        members = [member for member in self.members.values() if member.state != "dead" and member.address]
+        sample = self._rng.sample(members, min(len(members), most))
+        return tuple(MemberNews(member.key, member.address, "alive", member.incarnation, b"") for member in sample)
 
     def _spread(self, news: MemberNews) -> None:
         self._news[news.key] = (news, 0)
 
-    def _spread_self(self) -> None:
-        self._spread(MemberNews(self.own, self._settings.listen, "alive", self.incarnation, b""))
-
     def news_for(self, peer: bytes) -> tuple[MemberNews, ...]:
         """The news that were told least often, and what is said of the peer itself, so that it can refute."""
         most = math.ceil(4 * math.log10(self.alive() + 1))
-        ordered = sorted(self._news, key=lambda key: self._news[key][1])[:NEWS_IN_A_FRAME]
-        told = []
-        for key in ordered:
+        keys = sorted(self._news, key=lambda key: self._news[key][1])[:NEWS_IN_A_FRAME]
+        bulletin = []
+        for key in keys:
             news, times = self._news[key]
-            told.append(news)
+            bulletin.append(news)
             if times + 1 >= most:
                 del self._news[key]
             else:
@@ -307,5 +304,5 @@ class BusMembers:
         member = self.members.get(peer)
         if member is not None and (member.doubted or member.state != "alive"):
             member.doubted = False
-            told.append(MemberNews(peer, member.address, "suspect", member.incarnation, self.own))
-        return tuple(told)
+            bulletin.append(MemberNews(peer, member.address, "suspect", member.incarnation, self.own))
+        return tuple(bulletin)

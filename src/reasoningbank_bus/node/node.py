@@ -53,7 +53,7 @@ from reasoningbank_bus.wire.signing import SigningKey
 
 INCARNATION = "incarnation"
 REFUSED_SECONDS = 60.0
-"""So long a peer is not sent again what it refused."""
+"""How long a peer is not sent again what it refused."""
 MEMBERS_TOLD = 3
 HELLO_SECONDS = 10.0
 CLOCK_SET_MS = 60_000
@@ -115,7 +115,7 @@ class BusNode:
     # ------------------------------------------------------------ connections
 
     def hello(self, now: float) -> Hello:
-        """What this node says first; the transport adds the proof of its key."""
+        """The first frame of this node; the transport adds the proof of its key."""
         state = self._state
         return Hello(
             versions=(PROTOCOL_VERSION, PROTOCOL_VERSION),
@@ -152,11 +152,11 @@ class BusNode:
         return self._effects()
 
     def disconnected(self, peer: bytes, now: float) -> list[Effect]:
-        gone = self._state.peers.get(peer)
-        if gone is not None:
-            self._asking.give_up(gone)
-            self._dialling.lose(gone, now)
-            self._state.drop(gone)
+        peer_state = self._state.peers.get(peer)
+        if peer_state is not None:
+            self._asking.give_up(peer_state)
+            self._dialling.lose(peer_state, now)
+            self._state.drop(peer_state)
         self.members.unlink(peer, now)
         return self._effects()
 
@@ -176,10 +176,10 @@ class BusNode:
             self.members.unlink(peer, now)
         return self._effects()
 
-    def _answer(self, peer: Peer, channel: int, encoded: bytes, now: float) -> None:
-        if not (peer.frames_allowed.take(1, now) and peer.bytes_allowed.take(len(encoded), now)):
+    def _answer(self, peer: Peer, channel: int, raw: bytes, now: float) -> None:
+        if not (peer.frames_allowed.take(1, now) and peer.bytes_allowed.take(len(raw), now)):
             raise BusRefusal("over_limit")
-        frame = decode_frame(encoded)
+        frame = decode_frame(raw)
         if frame is None:
             return
         if isinstance(frame, Hello):
@@ -230,21 +230,21 @@ class BusNode:
             raise BusRefusal("malformed", "entries that were neither asked for nor numbered")
         if batch.number and peer.is_replayed(batch.number):
             raise BusRefusal("replayed")
-        taken, known = self._intake.take(peer, batch.encoded, now)
+        arrivals, duplicates = self._intake.take(peer, batch.encoded, now)
         if peer.key not in self._state.peers:
             return
-        peer.counts["entries_in"] += len(taken)
-        peer.counts["known_in"] += len(known)
-        self._gossip.note_known(peer, known)
-        if taken:
+        peer.counts["entries_in"] += len(arrivals)
+        peer.counts["known_in"] += len(duplicates)
+        self._gossip.note_known(peer, duplicates)
+        if arrivals:
             self._gossip.start(
-                ((arrival.set_name, arrival.entry, arrival.place, arrival.encoded) for arrival in taken),
+                ((arrival.set_name, arrival.entry, arrival.place, arrival.encoded) for arrival in arrivals),
                 peer.key,
                 self.members.alive(),
             )
-            self._state.effects.append(Took(tuple(arrival.entry for arrival in taken)))
+            self._state.effects.append(Took(tuple(arrival.entry for arrival in arrivals)))
         if batch.number:
-            self._state.send(peer, Have(len(taken), batch.number))
+            self._state.send(peer, Have(len(arrivals), batch.number))
         if is_answer:
             self._fetching.end(peer, channel, batch, now)
             peer.behind = max(0, peer.behind - len(batch.encoded))
@@ -280,7 +280,7 @@ class BusNode:
         if self._fetching.is_asked(peer, channel):
             self._fetching.end(peer, channel, None, now)
         if len(refusal.about) == 32:
-            is_place = any(refusal.about in held for held in self._state.shelf.sets.values())
+            is_place = any(refusal.about in place_set for place_set in self._state.shelf.sets.values())
             name, own = refusal.about if is_place else refusal.about[:AUTHOR_PREFIX_BYTES], self._state.own
             is_ours = refusal.code in SENTENCES and name[:AUTHOR_PREFIX_BYTES] == own[:AUTHOR_PREFIX_BYTES]
             if peer.refuses(name, now, REFUSED_SECONDS) and is_ours:
@@ -302,14 +302,14 @@ class BusNode:
         """Tell peers what is new in the log and did not come from them."""
         fresh = []
         for entry in entries:
-            encoded = encode_entry(entry)
-            id_ = id_of_encoded(encoded)
+            raw = encode_entry(entry)
+            id_ = id_of_encoded(raw)
             place, name = place_of(entry, id_), set_of(entry)
             if entry.kind == "erased":
                 self.forget_erased(self._state.log.erase([entry]))
             if not self._state.shelf.has(name, place):
                 self._state.shelf.add(name, [(place, id_)])
-                fresh.append((name, entry, place, encoded))
+                fresh.append((name, entry, place, raw))
         self._gossip.tell(self._gossip.start(fresh, None, self.members.alive()), now)
         return self._effects()
 
@@ -342,13 +342,15 @@ class BusNode:
             self._send_all(self.members.gossip())
             self._fetching.expire(now)
             self._asking.expire(now)
-            self._close_silent(now)
+            for peer in list(self._state.peers.values()):
+                if not peer.greeted and now - peer.since > HELLO_SECONDS:
+                    self._state.close(peer, "not_authenticated")
             self._dialling.tick(now)
         self._send_all(self.members.tick(now))
-        compared = self._reconciling.tick(now)
-        if compared is not None:
+        partner = self._reconciling.tick(now)
+        if partner is not None:
             # News may have missed somebody: who compares sets is told of some members too.
-            self._state.send(compared, Ping(0, self.members.introduction(MEMBERS_TOLD)))
+            self._state.send(partner, Ping(0, self.members.introduction(MEMBERS_TOLD)))
         if self.members.incarnation != self._kept_incarnation:
             self._kept_incarnation = self.members.incarnation
             self._state.log.keep_state({INCARNATION: b"%d" % self._kept_incarnation})
@@ -364,37 +366,32 @@ class BusNode:
     def next_tick(self, now: float) -> float:
         return max(now, self._next_round)
 
-    def _close_silent(self, now: float) -> None:
-        for peer in [peer for peer in self._state.peers.values() if not peer.greeted]:
-            if now - peer.since > HELLO_SECONDS:
-                self._state.close(peer, "not_authenticated")
-
     def ask(self, peer: bytes, query: str, namespace: str, limit: int, now: float) -> tuple[int, list[Effect]]:
         """Ask a peer; the answer is an effect `Answered` with this number."""
         number = self._asking.ask(peer, Ask(self._asking.number(), query, namespace, limit), now)
         return number, self._effects()
 
     def answered(self, peer: bytes, request: int, hits: Sequence[bytes] | BusRefusal, _now: float) -> list[Effect]:
-        """What our bank found for a peer's question, or why it does not look."""
+        """Send a peer what our bank found for its question, or why it does not look."""
         asker = self._state.peers.get(peer)
         if asker is not None:
             self._asking.answer(asker, request, hits)
         return self._effects()
 
-    def forget_erased(self, gone: Sequence[tuple[str, str, bytes, bytes]]) -> None:
+    def forget_erased(self, standings: Sequence[tuple[str, str, bytes, bytes]]) -> None:
         """Entries (scope, namespace, place, id) that the log no longer has."""
-        for scope, namespace, place, _ in gone:
+        for scope, namespace, place, _ in standings:
             self._state.shelf.discard(set_name(scope, namespace), place)
 
     def status(self, now: float) -> NodeStatus:
         state = self._state
-        left = [key for key, peer in state.left.items() if peer.greeted]
-        keys = dict.fromkeys([*state.peers, *self.members.members, *left])
+        absent = [key for key, peer in state.left.items() if peer.greeted]
+        keys = dict.fromkeys([*state.peers, *self.members.members, *absent])
         return NodeStatus(
             key=state.own,
             incarnation=self.members.incarnation,
             members=self.members.alive(),
-            entries={name: len(held) for name, held in sorted(state.shelf.sets.items())},
+            entries={name: len(place_set) for name, place_set in sorted(state.shelf.sets.items())},
             rumours=len(self._gossip),
             refused=dict(state.refused.counts),
             latest_refused=dict(state.refused.latest),
@@ -403,16 +400,16 @@ class BusNode:
 
     def _peer_status(self, key: bytes, now: float) -> PeerStatus:
         member = self.members.members.get(key)
-        linked = self._state.peers.get(key)
-        peer = linked or self._state.left.get(key)
-        heard = max(peer.heard if peer else -1e9, member.heard if member else -1e9)
+        link = self._state.peers.get(key)
+        peer = link or self._state.left.get(key)
+        heard_at = max(peer.heard if peer else -1e9, member.heard if member else -1e9)
         return PeerStatus(
             key=key,
             name=peer.name if peer else "",
             address=member.address if member else "",
             state=member.state if member else "alive",
-            connected=linked is not None and linked.greeted,
-            seconds_since_heard=now - heard if heard > -1e9 else None,
+            connected=link is not None and link.greeted,
+            seconds_since_heard=now - heard_at if heard_at > -1e9 else None,
             seconds_since_reconciled=now - peer.reconciled if peer and peer.reconciled > -1e9 else None,
             seconds_since_second=now - peer.second_told if peer and peer.second_told > -1e9 else None,
             lacks=peer.lacks if peer else 0,

@@ -1,4 +1,4 @@
-"""What the node holds of one connected peer: what it may send, what is on its way to it, what was counted."""
+"""State of one connected peer: what it may send, what is on its way to it, what was counted."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Peer:
         self.clock_ahead_ms = 0
         self.reconciled = -1e9
         self.lacks = 0
-        """By how many entries its sets were smaller than ours when it last told."""
+        """Number of entries by which its sets were smaller than ours when it last told."""
         self.behind = 0
-        """By how many ours were."""
+        """Number of entries by which ours were smaller."""
         self.bytes_allowed = Allowed(settings.bytes_per_second, burst, now)
         self.frames_allowed = Allowed(settings.frames_per_second, burst, now)
         self.entries_allowed = Allowed(settings.entries_per_second, burst, now)
@@ -89,7 +89,7 @@ class Peer:
         return self._numbers
 
     def is_replayed(self, number: int) -> bool:
-        """Whether a batch with this number came before in this connection. Batches may overtake each other."""
+        """True if a batch with this number came before in this connection. Batches may overtake each other."""
         if number <= self._least_number or number in self._numbers_seen:
             return True
         self._numbers_seen[number] = None
@@ -99,7 +99,7 @@ class Peer:
         return False
 
     def has_room(self) -> bool:
-        """Whether another batch may be sent."""
+        """True if another batch may be sent."""
         return len(self.in_flight) < WINDOW_FRAMES
 
     def expire_flights(self, now: float) -> None:
@@ -132,7 +132,7 @@ class Peer:
         return is_new
 
     def takes(self, places: Iterable[bytes], now: float) -> list[bytes]:
-        """Those of the places that it has not refused lately."""
+        """The places that it has not refused lately."""
         if not self._refuses:
             return list(places)
         until = self._refuses.get

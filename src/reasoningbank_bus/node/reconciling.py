@@ -33,7 +33,7 @@ class Reconciling:
         self._next = 0.0
 
     def tick(self, now: float) -> Peer | None:
-        """Begin with a random peer if it is time; with which one."""
+        """Begin with a random peer if it is time; returns that peer."""
         if now < self._next:
             return None
         pause = self._state.settings.reconcile_seconds
@@ -41,9 +41,9 @@ class Reconciling:
         ready = [peer for peer in self._state.greeted_peers() if self._is_ready(peer, now)]
         if not ready:
             return None
-        chosen = self._state.rng.choice(ready)
-        self.begin(chosen, now)
-        return chosen
+        partner = self._state.rng.choice(ready)
+        self.begin(partner, now)
+        return partner
 
     def _is_ready(self, peer: Peer, now: float) -> bool:
         is_busy = bool(peer.in_flight) or not self._fetching.is_idle(peer)
@@ -69,29 +69,29 @@ class Reconciling:
         self._charge(peer, len(digest.namespaces) + len(self._state.shelf.sets), now)
         peer.reconciled = now
         peer.behind = peer.lacks = 0
-        named = set()
-        for told in digest.namespaces:
-            named.add(told.namespace)
-            difference = told.count - len(self._state.shelf.get(told.namespace))
+        names = set()
+        for summary in digest.namespaces:
+            names.add(summary.namespace)
+            difference = summary.count - len(self._state.shelf.get(summary.namespace))
             peer.behind += max(0, difference)
             peer.lacks += max(0, -difference)
-            whole = PlaceRange(b"", END, told.count, told.fingerprint)
-            self._compare(peer, told.namespace, (whole,), prefixes(digest.without), now)
-        for name in sorted(self._state.shelf.sets.keys() - named)[:MOST_SETS]:
+            whole = PlaceRange(b"", END, summary.count, summary.fingerprint)
+            self._compare(peer, summary.namespace, (whole,), prefixes(digest.without), now)
+        for name in sorted(self._state.shelf.sets.keys() - names)[:MOST_SETS]:
             self._send_whole(peer, name, now)
 
-    def on_ranges(self, peer: Peer, told: Ranges, now: float) -> None:
-        self._charge(peer, len(told.ranges) + sum(len(part.places) for part in told.ranges), now)
-        if not is_ordered(told.ranges):
+    def on_ranges(self, peer: Peer, frame: Ranges, now: float) -> None:
+        self._charge(peer, len(frame.ranges) + sum(len(part.places) for part in frame.ranges), now)
+        if not is_ordered(frame.ranges):
             raise BusRefusal("malformed", "ranges that overlap, or are not in order")
-        self._compare(peer, told.namespace, told.ranges, prefixes(told.without), now)
+        self._compare(peer, frame.namespace, frame.ranges, prefixes(frame.without), now)
 
     def _charge(self, peer: Peer, ranges: int, now: float) -> None:
         if not peer.ranges_allowed.take(ranges, now):
             raise BusRefusal("over_limit", "more to compare than is compared for one peer")
 
     def _bounds(self, peer: Peer, name: str, now: float) -> Bounds | None:
-        """What part of a set a peer may know; None: all."""
+        """Part of a set that a peer may know; None: all."""
         if self._state.may_read(peer, name, now):
             return None
         own = peer.key[:AUTHOR_PREFIX_BYTES]
@@ -109,22 +109,19 @@ class Reconciling:
     ) -> None:
         left_out = self._state.shelf.left_out(name, now)
         without |= prefixes(left_out)
-        found = compare(
+        difference = compare(
             self._state.shelf.get(name), ranges, without, most=MOST_LACKED, bounds=self._bounds(peer, name, now)
         )
-        for answer in _frames(found.answer):
-            self._state.send(peer, Ranges(name, tuple(answer), _authors(without)))
-        lacked = peer.takes(found.lacked, now)
-        if lacked:
-            self._fetching.give(peer, name, lacked)
-        lacking = [place for place in found.lacking if not self._intake.is_refused(place, now)]
+        # Authors by the beginnings of their keys, as long as keys are.
+        authors = tuple(sorted(prefix.ljust(32, b"\0") for prefix in without))
+        for answer in _frames(difference.answer):
+            self._state.send(peer, Ranges(name, tuple(answer), authors))
+        places = peer.takes(difference.lacked, now)
+        if places:
+            self._fetching.give(peer, name, places)
+        lacking = [place for place in difference.lacking if not self._intake.is_refused(place, now)]
         if lacking:
             self._fetching.want(peer, name, lacking, now)
-
-
-def _authors(without: frozenset[bytes]) -> tuple[bytes, ...]:
-    """Authors by the beginnings of their keys, as long as keys are."""
-    return tuple(sorted(prefix.ljust(32, b"\0") for prefix in without))
 
 
 def _frames(ranges: list[PlaceRange]) -> list[list[PlaceRange]]:

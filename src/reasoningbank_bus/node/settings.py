@@ -15,15 +15,15 @@ class NodeSettings:
     """Addresses to connect to, with the key that is expected there."""
 
     round_seconds: float = 0.2
-    """A round of gossip: so often rumours are passed on."""
+    """Interval of gossip: rumours are passed on once in a round."""
     fanout: int = 3
-    """So many peers are told a rumour in one round."""
+    """Peers that are told a rumour in one round."""
     copies: int = 3
-    """So many peers get the entries themselves from one node; others are offered the places, one in a round."""
+    """Peers that get the entries themselves from one node; others are offered the places, one in a round."""
     least_offers: int = 4
-    """So many are offered to, and as many more as the members have binary digits."""
+    """Peers that are offered the places, and as many more as the members have binary digits."""
     reconcile_seconds: float = 2.0
-    """So often the sets are compared with those of one random peer."""
+    """Interval at which the sets are compared with those of one random peer."""
 
     probe_seconds: float = 0.5
     probe_timeout_seconds: float = 0.25
@@ -53,4 +53,4 @@ class NodeSettings:
     score_mends_per_second: float = 0.5
 
     future_ms: int = 10 * 60 * 1000
-    """What was written later than this from now is refused for now."""
+    """Clock skew: what was written later than this from now is refused for now."""

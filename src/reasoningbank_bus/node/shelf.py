@@ -29,10 +29,10 @@ def parts_of(name: str) -> tuple[str, str]:
 class Shelf:
     def __init__(self, standing: Iterable[tuple[str, bytes, bytes]]) -> None:
         """`standing`: set, place and id of each entry."""
-        grouped: dict[str, list[tuple[bytes, bytes]]] = {}
+        groups: dict[str, list[tuple[bytes, bytes]]] = {}
         for name, place, id_ in standing:
-            grouped.setdefault(name, []).append((place, id_))
-        self.sets = {name: PlaceSet(items) for name, items in grouped.items()}
+            groups.setdefault(name, []).append((place, id_))
+        self.sets = {name: PlaceSet(items) for name, items in groups.items()}
         self._left_out: dict[str, dict[bytes, float]] = {}
 
     def get(self, name: str) -> PlaceSet:
@@ -40,19 +40,19 @@ class Shelf:
         return self.sets.get(name) or PlaceSet()
 
     def has(self, name: str, place: bytes) -> bool:
-        held = self.sets.get(name)
-        return held is not None and place in held
+        place_set = self.sets.get(name)
+        return place_set is not None and place in place_set
 
     def add(self, name: str, items: Iterable[tuple[bytes, bytes]]) -> None:
-        held = self.sets.get(name)
-        if held is None:
-            held = self.sets[name] = PlaceSet()
-        held.update(items)
+        place_set = self.sets.get(name)
+        if place_set is None:
+            place_set = self.sets[name] = PlaceSet()
+        place_set.update(items)
 
     def discard(self, name: str, place: bytes) -> None:
-        held = self.sets.get(name)
-        if held is not None:
-            held.discard(place)
+        place_set = self.sets.get(name)
+        if place_set is not None:
+            place_set.discard(place)
 
     def leave_out(self, name: str, author: bytes, until: float) -> None:
         """Reconcile a set without an author, of whom nothing more is taken for now."""

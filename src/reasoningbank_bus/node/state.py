@@ -1,4 +1,4 @@
-"""What all parts of the node share: its key, rights, log, sets, peers, and the effects of the call that runs."""
+"""State shared by all parts of the node: its key, rights, log, sets, peers, and the effects of the call that runs."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ class NodeState:
         """Take over what was decided elsewhere: before anything is taken of a peer or given to it."""
         if self._heed is not None:
             self.heeded = self.log.change_number()
-            decided = self._heed(now)
-            self.effects.extend(decided)
+            effects = self._heed(now)
+            self.effects.extend(effects)
 
     def send(self, peer: Peer, frame: Frame, channel: int = CONTROL, *, last: bool = False) -> None:
-        encoded = encode_frame(frame)
+        raw = encode_frame(frame)
         peer.counts["frames_out"] += 1
-        peer.counts["bytes_out"] += len(encoded)
+        peer.counts["bytes_out"] += len(raw)
         if isinstance(frame, EntryBatch):
             peer.counts["entries_out"] += len(frame.encoded)
-        self.effects.append(Send(peer.key, channel, encoded, last))
+        self.effects.append(Send(peer.key, channel, raw, last))
 
     def channel(self) -> int:
         """The number of a new exchange."""
@@ -77,16 +77,16 @@ class NodeState:
         return [peer for peer in self.peers.values() if peer.greeted]
 
     def may_read(self, peer: Peer, name: str, now: float) -> bool:
-        """Whether a peer has the right to receive a set."""
+        """True if a peer has the right to receive a set."""
         if now - self._read_at >= READING_REMEMBERED_SECONDS:
             self.forget_readings(now)
-        known = peer.may_read.get(name)
-        if known is None:
+        is_allowed = peer.may_read.get(name)
+        if is_allowed is None:
             scope, namespace = parts_of(name)
-            known = name == OF_AUTHORITY or self.rights.may(peer.key, "search", namespace, scope, self.now_ms(now))
+            is_allowed = name == OF_AUTHORITY or self.rights.may(peer.key, "search", namespace, scope, self.now_ms(now))
             if len(peer.may_read) < 1024:
-                peer.may_read[name] = known
-        return known
+                peer.may_read[name] = is_allowed
+        return is_allowed
 
     def forget_readings(self, now: float) -> None:
         self._read_at = now
@@ -99,8 +99,10 @@ class NodeState:
         self.shelf.take_all_again()
 
     def is_known(self, key: bytes) -> bool:
-        """Whether somebody is a root, a peer that was named, or holds a grant in force that reaches a root."""
-        if key in self.rights.roots or any(key == expected for _, expected in self.settings.peers):
+        """True if this is the key of a root, of a peer that was named, or of a holder of a grant in force that
+        reaches a root.
+        """
+        if key in self.rights.roots or any(key == peer_key for _, peer_key in self.settings.peers):
             return True
         return any(self._reaches_root(intent) for intent in self.rights.held_by(key))
 
@@ -108,15 +110,15 @@ class NodeState:
         """The code of why somebody is not known; "" if it is."""
         if self.is_known(key):
             return ""
-        held = self.rights.held_by(key)
-        return "revoked" if any(self._chain(intent) is not None for intent in held) else "unknown_author"
+        intents = self.rights.held_by(key)
+        return "revoked" if any(self._chain(intent) is not None for intent in intents) else "unknown_author"
 
     def _reaches_root(self, intent: Intent) -> bool:
         chain = self._chain(intent)
         return chain is not None and not self.rights.is_revoked(chain)
 
     def _chain(self, intent: Intent) -> Chain | None:
-        """What leads from a grant to a root, whether or not it was revoked."""
+        """The grants that lead from this one to a root, whether or not it was revoked; None if there are none."""
         try:
             return self.rights.chain_of(intent_id(intent))
         except BusRefusal:
@@ -124,14 +126,14 @@ class NodeState:
 
     def own_intents(self) -> list[Intent]:
         """Every grant that our rights rest on, with those that they were derived from."""
-        found: dict[bytes, Intent] = {}
+        intents: dict[bytes, Intent] = {}
         for intent in self.rights.held_by(self.own)[:MOST_SHOWN_GRANTS]:
             try:
                 line = self.rights.line_of(intent_id(intent))
             except BusRefusal:
                 continue
-            found.update((intent_id(part), part) for part in line)
-        return list(found.values())[:MOST_SHOWN_GRANTS]
+            intents.update((intent_id(part), part) for part in line)
+        return list(intents.values())[:MOST_SHOWN_GRANTS]
 
     def refuse(
         self,

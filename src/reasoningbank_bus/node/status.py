@@ -29,9 +29,9 @@ class PeerStatus:
     counts: Mapping[str, int]
     """frames_in, bytes_in, entries_in, frames_out, bytes_out, entries_out."""
     refused: Mapping[str, int]
-    """What we refused of it, by code."""
+    """Counts of what we refused of it, by code."""
     refuses: Mapping[str, int]
-    """What it refused of our own, by code."""
+    """Counts of what it refused of our own, by code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,5 +44,5 @@ class NodeStatus:
     rumours: int
     refused: Mapping[str, int]
     latest_refused: Mapping[str, LatestRefusal]
-    """By code."""
+    """The latest refusal of each code."""
     peers: tuple[PeerStatus, ...]

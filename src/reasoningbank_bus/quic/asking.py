@@ -40,8 +40,8 @@ class _Question:
         link.send(CONTROL, self._hello)
 
     def on_frames(self, link: PeerLink) -> None:
-        while (found := link.next_frame()) is not None:
-            frame = decode_frame(found[1])
+        while (arrival := link.next_frame()) is not None:
+            frame = decode_frame(arrival[1])
             if isinstance(frame, Hits | Refusal) and not self.answered.done():
                 self.answered.set_result(frame)
 
@@ -53,7 +53,7 @@ class _Question:
 
 async def ask_once(
     address: tuple[str, int],
-    expected: bytes | None,
+    peer_key: bytes | None,
     question: Ask,
     *,
     key: SigningKey,
@@ -67,11 +67,11 @@ async def ask_once(
     `tickets` is read and written here: it should not take long.
     """
     limits = limits or TransportLimits()
-    ticket = tickets.take(expected) if tickets is not None and expected is not None else None
-    received: list[SessionTicket] = []
+    ticket = tickets.take(peer_key) if tickets is not None and peer_key is not None else None
+    new_tickets: list[SessionTicket] = []
     owner = _Question(hello)
     link = await begin_link(
-        address, owner, key, limits, expected=expected, alpn=ASKING, ticket=ticket, on_ticket=received.append
+        address, owner, key, limits, peer_key=peer_key, alpn=ASKING, ticket=ticket, on_ticket=new_tickets.append
     )
     try:
         link.send(FIRST_EXCHANGE, encode_frame(question), last=True)
@@ -85,8 +85,8 @@ async def ask_once(
         link.end()
         link.forget()
         await asyncio.sleep(0)
-    if tickets is not None and peer is not None and received:
-        tickets.keep(peer, received[-1])
+    if tickets is not None and peer is not None and new_tickets:
+        tickets.keep(peer, new_tickets[-1])
     if isinstance(frame, Refusal):
         raise PeerRefusal(frame.code, frame.sentence or "The peer ended the connection without an answer.")
     return frame

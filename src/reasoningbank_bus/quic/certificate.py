@@ -1,7 +1,8 @@
-"""The self-signed X.509 certificate of a node's Ed25519 key, made in memory, and the key in the certificate of another.
+"""The self-signed X.509 certificate of a node's Ed25519 key, made in memory, and the key in the certificate of
+another.
 
 TLS wants a certificate; the bus only wants to know the key in it. So everything else in it is constant: name, number
-and years say nothing. Knows the few lines of DER that this takes; nothing is written to disk.
+and years say nothing. The few lines of DER that this takes are written here; nothing is written to disk.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ _OID_ED25519 = bytes.fromhex("06032b6570")
 _OID_COMMON_NAME = bytes.fromhex("0603550403")
 _SHORT_LENGTH = 0x80
 _WHOLE_BYTES = b"\0"
-"""Of the last byte of a bit string no bits are unused."""
+"""First byte of a bit string: no bits of its last byte are unused."""
 
 
 def _der(tag: int, *parts: bytes) -> bytes:

@@ -13,7 +13,7 @@ OPENING_FRAME: Final = b"\x91\xcc\x80"
 """An empty frame of a type that may be skipped: QUIC opens a stream by sending on it, and only whoever dialled can
 open the fixed ones."""
 _SENT_AHEAD_BYTES: Final = 128 * 1024
-"""What the library is given of a stream before it could send it. More lies here, where it is counted."""
+"""Bytes of a stream that the library is given before it could send them. More lies here, where it is counted."""
 
 
 class Channel:
@@ -33,7 +33,7 @@ class Channel:
 
     def __init__(self, number: int, stream: int | None, now: float) -> None:
         self.number = number
-        """What the node calls it."""
+        """The number by which the node calls it."""
         self.stream = stream
         """None while it waits for a free one."""
         self.reader = FrameReader()

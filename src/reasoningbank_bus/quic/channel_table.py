@@ -16,9 +16,9 @@ class ChannelTable:
         self.by_number: dict[int, Channel] = {}
         self.by_stream: dict[int, Channel] = {}
         self.queued_bytes = 0
-        """Of frames that wait here to be given to the library."""
+        """Bytes of frames that wait here to be given to the library."""
         self.partial_bytes = 0
-        """Of frames that are arriving and not whole."""
+        """Bytes of frames that are arriving and not whole."""
         if self._is_dialled:
             for number in FIXED_CHANNELS:
                 self.add(number, 4 * number, now)
@@ -45,7 +45,7 @@ class ChannelTable:
         self.queued_bytes = 0
 
     def is_the_peers(self, stream: int) -> bool:
-        """Whether it is a bidirectional stream that only the peer can open."""
+        """True if it is a bidirectional stream that only the peer can open."""
         return stream % 4 == (1 if self._is_dialled else 0)
 
     def queue(self, channel: Channel, frame: bytes, last: bool) -> None:

@@ -33,14 +33,14 @@ logging.getLogger("quic").setLevel(logging.ERROR)
 class BusConnection(QuicConnection):
     """One QUIC connection whose arriving data can be held."""
 
-    _held = False
+    _is_held = False
 
     def hold(self) -> None:
         """Take no more from the peer. It may send until its window is full, acknowledgements go on."""
-        self._held = True
+        self._is_held = True
 
     def release(self) -> None:
-        self._held = False
+        self._is_held = False
         self._drain_core()
 
     def move(self) -> bool:
@@ -54,11 +54,11 @@ class BusConnection(QuicConnection):
 
     @property
     def is_held(self) -> bool:
-        return self._held
+        return self._is_held
 
     @property
     def is_heard(self) -> bool:
-        """Whether at least one packet was decrypted, so that there is somebody who speaks QUIC."""
+        """True if at least one packet was decrypted, so that there is somebody who speaks QUIC."""
         return self._core is not None and bool(self._core.received_authenticated_packet)
 
     @property
@@ -68,7 +68,7 @@ class BusConnection(QuicConnection):
 
     @property
     def is_flushed(self) -> bool:
-        """Whether the peer has acknowledged all that was sent."""
+        """True if the peer has acknowledged all that was sent."""
         return self._core is None or (self.get_send_buffer_size() == 0 and self._core.bytes_in_flight == 0)
 
     @property
@@ -78,7 +78,7 @@ class BusConnection(QuicConnection):
         return None if certificate is None else find_key(certificate.public_key())
 
     def _drain_core(self) -> None:
-        if not (self._held and self._handshake_complete):
+        if not (self._is_held and self._handshake_complete):
             super()._drain_core()
 
 

@@ -21,16 +21,16 @@ from reasoningbank_bus.wire.signing import SigningKey
 _SOCKET_BUFFER_BYTES = 4 * 1024 * 1024
 
 
-def open_socket(family: int, *, bound: Any = None, connected: Any = None) -> socket.socket:
+def open_socket(family: int, *, local: Any = None, remote: Any = None) -> socket.socket:
     """A UDP socket with room for a burst."""
     sock = socket.socket(family, socket.SOCK_DGRAM)
     for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
         sock.setsockopt(socket.SOL_SOCKET, option, _SOCKET_BUFFER_BYTES)
     try:
-        if bound is not None:
-            sock.bind(bound)
-        if connected is not None:
-            sock.connect(connected)
+        if local is not None:
+            sock.bind(local)
+        if remote is not None:
+            sock.connect(remote)
     except OSError:
         sock.close()
         raise
@@ -43,7 +43,7 @@ async def begin_link(
     key: SigningKey,
     limits: TransportLimits,
     *,
-    expected: bytes | None = None,
+    peer_key: bytes | None = None,
     alpn: str = PEERS,
     ticket: SessionTicket | None = None,
     on_ticket: Callable[[SessionTicket], None] | None = None,
@@ -53,7 +53,7 @@ async def begin_link(
     host, port = address
     try:
         family, where = await _resolve(host, port, limits.handshake_seconds)
-        sock = open_socket(family, connected=where)
+        sock = open_socket(family, remote=where)
     except TimeoutError:
         raise PeerUnreachable(
             f"The name {host} was not resolved within {limits.handshake_seconds:g} seconds."
@@ -62,7 +62,7 @@ async def begin_link(
         raise PeerUnreachable(f"{address_text(host, port)} cannot be reached: {error.strerror or error}.") from None
     quic = BusConnection(configuration=client_configuration(alpn, limits, ticket), session_ticket_handler=on_ticket)
     _, link = await create_optimized_datagram_transport(
-        loop, lambda: PeerLink(quic, owner, key, limits, expected=expected), sock=sock
+        loop, lambda: PeerLink(quic, owner, key, limits, peer_key=peer_key), sock=sock
     )
     assert isinstance(link, PeerLink)
     link.address, link.dialled_as = where, address_text(host, port)
@@ -74,12 +74,12 @@ async def begin_link(
 async def _resolve(host: str, port: int, seconds: float) -> tuple[int, Any]:
     try:
         # An address in figures asks nobody, and need not wait for a thread.
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM, flags=socket.AI_NUMERICHOST)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM, flags=socket.AI_NUMERICHOST)
     except socket.gaierror:
-        found = await asyncio.wait_for(
+        addresses = await asyncio.wait_for(
             asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_DGRAM), timeout=seconds
         )
-    return found[0][0], found[0][4]
+    return addresses[0][0], addresses[0][4]
 
 
 async def wait_open(link: PeerLink) -> None:
@@ -123,7 +123,7 @@ async def move_link(link: PeerLink) -> None:
     """Go on from another port, as after a change of networks: the peer knows the connection by its id."""
     family = socket.AF_INET6 if ":" in link.address[0] else socket.AF_INET
     try:
-        sock = open_socket(family, connected=link.address)
+        sock = open_socket(family, remote=link.address)
     except OSError:
         return
     if not link.quic.move():

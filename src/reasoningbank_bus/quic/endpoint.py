@@ -59,7 +59,7 @@ class BusEndpoint:
         self._on_effect = on_effect
         self._asking: set[PeerLink] = set()
         self._guests: dict[bytes, PeerLink] = {}
-        """Of those that only ask: whose peer is not connected otherwise."""
+        """Links of peers that only ask, and are not connected otherwise."""
         self._newcomers: set[PeerLink] = set()
         self._dialled: set[PeerLink] = set()
         """All that may have a socket of their own."""
@@ -82,26 +82,26 @@ class BusEndpoint:
         self._working = self._loop.create_task(self._work())
         self._checking = self._loop.create_task(self._check())
 
-    async def dial(self, address: tuple[str, int], expected: bytes | None = None, *, named: str = "") -> bytes:
+    async def dial(self, address: tuple[str, int], peer_key: bytes | None = None, *, name: str = "") -> bytes:
         """Connect to an address; the key that answers there. Raises with a sentence that says what is wrong with it.
 
-        `named`: what the node calls the address, if it is not written in full there.
+        `name`: what the node calls the address, if it is not written in full there.
         """
-        link = await begin_link(address, self, self._key, self.limits, expected=expected)
+        link = await begin_link(address, self, self._key, self.limits, peer_key=peer_key)
         if self._is_stopping:
             link.forget()
             raise PeerUnreachable("This node stops.")
-        link.dialled_as = named or link.dialled_as
-        self._dialled = {one for one in self._dialled if not one.is_gone} | {link}
+        link.dialled_as = name or link.dialled_as
+        self._dialled = {other for other in self._dialled if not other.is_gone} | {link}
         await wait_open(link)
         assert link.peer is not None
         return link.peer
 
     def submit(self, work: NodeWork) -> Future[None]:
         """Have something done with the node, in its thread: `submit(lambda now: node.publish(entries, now))`."""
-        done: Future[None] = Future()
-        self._loop.call_soon_threadsafe(self._add_job, NodeJob(work, None, done))
-        return done
+        future: Future[None] = Future()
+        self._loop.call_soon_threadsafe(self._add_job, NodeJob(work, None, future))
+        return future
 
     async def stop(self) -> None:
         """Stop without losing anything: what came is worked on, what was acknowledged or asked for is delivered."""
@@ -153,7 +153,7 @@ class BusEndpoint:
     def on_ended(self, link: PeerLink) -> None:
         self._asking.discard(link)
         self._newcomers.discard(link)
-        for number in [number for number, one in self._by_channel.items() if one is link]:
+        for number in [number for number, other in self._by_channel.items() if other is link]:
             del self._by_channel[number]
         peer = link.peer or b""
         if self.links.get(peer) is link:
@@ -237,17 +237,17 @@ class BusEndpoint:
         self._wake.clear()
 
     def _next_jobs(self) -> list[NodeJob]:
-        """What waits, and of every link as much as its turn allows."""
+        """Jobs that wait, and of every link as many frames as its turn allows."""
         jobs = list(self._jobs)
         self._jobs.clear()
         for link in self._heard_links():
-            taken = 0
+            size = 0
             for _ in range(_TURN_FRAMES):
-                if taken >= _TURN_BYTES or (found := self._next_frame(link)) is None:
+                if size >= _TURN_BYTES or (arrival := self._next_frame(link)) is None:
                     break
-                taken += len(found[1])
-                jobs.append(self._frame_job(link.peer or b"", *found))
-                if found[1][1:2] in _REQUESTS:
+                size += len(arrival[1])
+                jobs.append(self._frame_job(link.peer or b"", *arrival))
+                if arrival[1][1:2] in _REQUESTS:
                     # Its answer is queued before the next one is looked at.
                     break
         return jobs
@@ -255,15 +255,15 @@ class BusEndpoint:
     def _next_frame(self, link: PeerLink) -> tuple[Channel, bytes] | None:
         if link.waiting_requests and not link.is_full:
             return link.waiting_requests.popleft()
-        while (found := link.next_frame()) is not None:
-            if link.is_asking and found[0].number == CONTROL:
+        while (arrival := link.next_frame()) is not None:
+            if link.is_asking and arrival[0].number == CONTROL:
                 continue
-            if found[0].number < 0:
-                self._by_channel[found[0].number] = link
-            if not link.is_full or found[1][1:2] not in _REQUESTS:
-                return found
+            if arrival[0].number < 0:
+                self._by_channel[arrival[0].number] = link
+            if not link.is_full or arrival[1][1:2] not in _REQUESTS:
+                return arrival
             # Its answer would only lie here. All else goes on, or two such peers would wait for each other.
-            link.waiting_requests.append(found)
+            link.waiting_requests.append(arrival)
             if len(link.waiting_requests) > link.limits.streams_at_once:
                 link.refuse("over_limit", "too many requests whose answers are not taken")
         return None
@@ -304,7 +304,7 @@ class BusEndpoint:
     async def _dial_for_node(self, effect: Dial) -> None:
         self._dialling.add(effect.address)
         try:
-            await self.dial(parse_address(effect.address), effect.key, named=effect.address)
+            await self.dial(parse_address(effect.address), effect.key, name=effect.address)
             self.failures.pop(effect.address, None)
         except BankError as error:
             self.failures[effect.address] = str(error)
@@ -316,8 +316,8 @@ class BusEndpoint:
     async def _listen(self, listen: tuple[str, int]) -> None:
         host, port = listen
         try:
-            found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM, flags=socket.AI_PASSIVE)
-            sock = open_socket(found[0][0], bound=found[0][4])
+            addresses = await self._loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM, flags=socket.AI_PASSIVE)
+            sock = open_socket(addresses[0][0], local=addresses[0][4])
         except OSError as error:
             raise BankUnavailable(f"Cannot listen at {address_text(host, port)}: {error.strerror or error}.") from None
         self.address = address_text(*sock.getsockname()[:2])

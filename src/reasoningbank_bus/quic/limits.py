@@ -1,4 +1,5 @@
-"""What one peer may take of this process: bytes, streams, frames and time, counted here and not by the library.
+"""Limits on what one peer may take of this process: bytes, streams, frames and time, counted here and not by the
+library.
 
 The library lets a peer raise its own flow-control limits as it goes; these do not move.
 """
@@ -25,16 +26,17 @@ class TransportLimits:
     streams_per_second: int = 500
     """Beyond a rate nothing more of that peer is read until it is kept."""
     streams_at_once: int = 100
-    """Of either side. What the library announces; a further exchange waits for one to end."""
+    """Open streams of either side. The library announces this; a further exchange waits for one to end."""
     window_bytes: int = 4 * MIB
-    """What may be on its way to us in one connection."""
+    """Bytes that may be on their way to us in one connection."""
     inbox_bytes: int = 4 * MIB
     """Frames that came and wait for the node. Beyond, nothing more of that peer is read."""
     partial_bytes: int = 16 * MIB
     """Frames that are not whole yet, of all streams of a connection."""
     outbox_bytes: int = 16 * MIB
-    """What waits to be sent to a peer that takes it slowly. Beyond, what gossip will mend is left out; half as much
-    stops answering its requests."""
+    """Bytes that wait to be sent to a peer that takes them slowly. Beyond, what gossip will mend is left out; half
+    as much stops answering its requests.
+    """
     half_open: int = 64
     """Connections whose client has not proved its key."""
     half_open_freely: int = 32

@@ -1,8 +1,8 @@
 """A link: one QUIC connection with a peer, as frames that come and go on channels, with its limits and its proof.
 
 Whoever dialled knows the other by its certificate; whoever was dialled by the proof in the first frame. Until then
-nothing that came is given to anybody. Knows nothing of what frames ask for, apart from that first one and from what
-may come as early data.
+nothing that came is given to anybody. Independent of what frames ask for, apart from that first one and from what may
+come as early data.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REFUSED: Final = 1
 REFUSED_PORT: Final = "refused"
 """The reason of a link when the other machine says that nothing listens there."""
 _UNPROVED_BYTES: Final = 128 * 1024
-"""What is kept of whoever has not proved its key: its Hello, and little that overtook it."""
+"""Limit on what is kept of whoever has not proved its key: its Hello, and little that overtook it."""
 _LOOKS: Final = 100
 _TIMER_SECONDS: Final = 0.001
 _MAX_REASON_CHARS: Final = 300
@@ -65,28 +65,28 @@ class PeerLink(QuicConnectionProtocol):
         key: SigningKey,
         limits: TransportLimits,
         *,
-        expected: bytes | None = None,
+        peer_key: bytes | None = None,
     ) -> None:
         super().__init__(quic)
         self.quic, self.owner, self.key, self.limits = quic, owner, key, limits
         self.is_dialled = quic.configuration.is_client
-        """Whether this side dialled."""
-        self.expected = expected
+        """True if this side dialled."""
+        self.expected = peer_key
         self.peer: bytes | None = None
-        self.resumed: bytes | None = expected if quic.configuration.session_ticket is not None else None
-        """Whose key the resumption secret is bound to, if an earlier connection was resumed."""
+        self.resumed: bytes | None = peer_key if quic.configuration.session_ticket is not None else None
+        """The key that the resumption secret is bound to, if an earlier connection was resumed."""
         self.address: Any = None
         """Where the peer's datagrams go to."""
         self.dialled_as = ""
-        """What was dialled, in words, if we did."""
+        """The address that was dialled, in words, if we did."""
         self.settled: asyncio.Future[None] = self._loop.create_future()
         """Done when it is open, or has ended before."""
         self.is_asking = self.is_open = self.is_ended = self.is_handshaken = False
         self.is_early = False
-        """Whether the server took what was sent before the handshake."""
+        """True if the server took what was sent before the handshake."""
         self.reason = ""
         self.is_ended_here = False
-        """Whether this side ended it."""
+        """True if this side ended it."""
         self.inbox: deque[tuple[Channel, bytes]] = deque()
         self.waiting_requests: deque[tuple[Channel, bytes]] = deque()
         """Requests whose answers would find no room."""
@@ -98,7 +98,7 @@ class PeerLink(QuicConnectionProtocol):
         self.table = ChannelTable(quic, limits.streams_at_once, now)
         self._nonce = b"" if self.is_dialled else os.urandom(NONCE_BYTES)
         self._greeted = not self.is_dialled
-        """Whether our first frame, which must carry the proof, was finished."""
+        """True if our first frame, which must carry the proof, was finished."""
         self._bytes = RateCount(limits.bytes_per_second, now)
         self._frames = RateCount(limits.frames_per_second, now)
         self._new_streams = RateCount(limits.streams_per_second, now)
@@ -106,7 +106,7 @@ class PeerLink(QuicConnectionProtocol):
         self._held_until = now
         """No more is read before then: too much came at once."""
         self._fault: BusRefusal | None = None
-        """What was wrong with early data. It is told when the handshake is over: before, nobody could read it."""
+        """Fault in early data. It is told when the handshake is over: before, nobody could read it."""
 
     # What the owner does.
 
@@ -140,12 +140,12 @@ class PeerLink(QuicConnectionProtocol):
 
     @property
     def outbox_bytes(self) -> int:
-        """What waits to be sent for the first time, here and in the library."""
+        """Bytes that wait to be sent for the first time, here and in the library."""
         return self.table.queued_bytes + self.quic.get_send_buffer_size()
 
     @property
     def is_full(self) -> bool:
-        """Whether so much waits to be sent that nothing should be done that makes it more."""
+        """True if so much waits to be sent that nothing should be done that makes it more."""
         return self.outbox_bytes * 2 > self.limits.outbox_bytes
 
     def refuse(self, code: str, detail: str = "") -> None:
@@ -185,11 +185,11 @@ class PeerLink(QuicConnectionProtocol):
 
     @property
     def is_gone(self) -> bool:
-        """Whether its socket is closed, which one that is closing need not be: what it has is sent first."""
+        """True if its socket is closed, which that of a closing link need not be: what it has is sent first."""
         return self._transport is None or self._transport.get_extra_info("socket").fileno() < 0
 
     def close_socket(self) -> None:
-        """Of a link that was dialled: it has its socket to itself."""
+        """Close the socket of a link that was dialled: it has its socket to itself."""
         if self._transport is not None:
             self._transport.close()
 
@@ -208,7 +208,7 @@ class PeerLink(QuicConnectionProtocol):
         self.transmit()
 
     async def answers_within(self, seconds: float) -> bool:
-        """Whether the peer shows a sign of life."""
+        """True if the peer shows a sign of life in time."""
         asked_at = self._loop.time()
         self.probe()
         for _ in range(_LOOKS):
@@ -226,11 +226,11 @@ class PeerLink(QuicConnectionProtocol):
             self._connection_terminated_handler()
 
     def follow_ids(
-        self, issued: Callable[[bytes], None], retired: Callable[[bytes], None], gone: Callable[[], None]
+        self, on_issue: Callable[[bytes], None], on_retire: Callable[[bytes], None], on_end: Callable[[], None]
     ) -> None:
-        """Have it told which connection ids are its own, and when all is over."""
-        self._connection_id_issued_handler, self._connection_id_retired_handler = issued, retired
-        self._connection_terminated_handler = gone
+        """Set the callbacks for connection ids that become and cease to be its own, and for when all is over."""
+        self._connection_id_issued_handler, self._connection_id_retired_handler = on_issue, on_retire
+        self._connection_terminated_handler = on_end
 
     def datagram_received(self, data: bytes | str, addr: Any) -> None:
         self.datagrams_received([cast(bytes, data)], addr)
@@ -303,23 +303,23 @@ class PeerLink(QuicConnectionProtocol):
             self._nonce = (self._nonce + data)[:NONCE_BYTES]
             self._transmit_soon()
             return
-        known = self.table.by_stream.get(stream)
-        channel = known or self._peers_channel(stream, now)
+        existing = self.table.by_stream.get(stream)
+        channel = existing or self._peers_channel(stream, now)
         if channel is None or self._fault is not None:
             return
         channel.used_at = now
         try:
-            taken = self._take_frames(channel, data, is_end)
+            count = self._take_frames(channel, data, is_end)
         except BusRefusal as refusal:
             self._fault = refusal
             if self.is_handshaken:
                 self.end(f"{refusal.code}: {refusal}", REFUSED)
             return
-        channel.begun_at = None if not channel.reader.waiting else now if taken else channel.begun_at or now
+        channel.begun_at = None if not channel.reader.waiting else now if count else channel.begun_at or now
         channel.ended_in = channel.ended_in or is_end
         if channel.is_over:
             self.table.drop(channel)
-        rates = ((self._bytes, len(data)), (self._frames, taken), (self._new_streams, known is None))
+        rates = ((self._bytes, len(data)), (self._frames, count), (self._new_streams, existing is None))
         pause = max(rate.take(amount, now) for rate, amount in rates)
         if pause > 0:
             self._held_until = now + pause
@@ -329,9 +329,9 @@ class PeerLink(QuicConnectionProtocol):
             self.quic.hold()
 
     def _take_frames(self, channel: Channel, data: bytes, is_end: bool) -> int:
-        before, taken = channel.reader.waiting, 0
+        before, count = channel.reader.waiting, 0
         for frame in channel.reader.feed(data):
-            taken += 1
+            count += 1
             if frame != OPENING_FRAME:
                 self._take_frame(channel, frame)
         self.table.partial_bytes += channel.reader.waiting - before
@@ -341,7 +341,7 @@ class PeerLink(QuicConnectionProtocol):
             raise BusRefusal("over_limit", "too much of frames that are not whole")
         if not (self.is_open or self.is_dialled) and self.inbox_bytes + self.table.partial_bytes > _UNPROVED_BYTES:
             raise BusRefusal("not_authenticated", "too much before the proof")
-        return taken
+        return count
 
     def _take_frame(self, channel: Channel, frame: bytes) -> None:
         if not (self.is_dialled or self.is_open):
@@ -354,7 +354,7 @@ class PeerLink(QuicConnectionProtocol):
     def _know_client(self, channel: Channel, frame: bytes) -> None:
         """Look who sent a frame that comes before the proof, or with it."""
         if self.is_handshaken and channel.number == CONTROL:
-            self.peer = check_proof(frame, server=self.key.public, nonce=self._nonce, resumed=self.resumed)
+            self.peer = check_proof(frame, server=self.key.public, nonce=self._nonce, ticket_key=self.resumed)
             self.hello = frame
             self._open()
         elif self.resumed is not None and isinstance(decode_frame(frame), Ask | Digest):
@@ -400,7 +400,7 @@ class PeerLink(QuicConnectionProtocol):
                 hello = with_proof(control.first_frame, key=self.key, server=self.peer, nonce=self._nonce)
                 self.table.replace_first(control, hello)
                 self._greeted = True
-        for channel in [one for one in self.table.by_number.values() if one.has_frames]:
+        for channel in [candidate for candidate in self.table.by_number.values() if candidate.has_frames]:
             # Early data goes before the handshake, and only on a channel of its own.
             if self._greeted or (channel.is_exchange and self.resumed is not None):
                 self.table.feed(channel)

@@ -16,15 +16,15 @@ Value = TypeVar("Value")
 class LinkEnds:
     def __init__(self) -> None:
         self.reasons: OrderedDict[bytes, str] = OrderedDict()
-        """By peer, in words, while it is not connected."""
+        """Reasons, in words, by peer, while it is not connected."""
         self.second_machines: OrderedDict[bytes, float] = OrderedDict()
-        """By key: when another machine with it was turned away."""
+        """When another machine with a key was turned away, by key."""
 
     def note(self, link: PeerLink) -> None:
         code, _, sentence = link.reason.partition(": ")
-        said = sentence if code in SENTENCES else link.reason
+        reason = sentence if code in SENTENCES else link.reason
         who = "We" if link.is_ended_here else "It"
-        _remember(self.reasons, link.peer or b"", f"{who} ended the connection: {said}")
+        _remember(self.reasons, link.peer or b"", f"{who} ended the connection: {reason}")
 
     def forget(self, peer: bytes) -> None:
         self.reasons.pop(peer, None)
@@ -33,21 +33,21 @@ class LinkEnds:
         """A second connection of one key is turned away: whether it is another machine is told by what both greeted
         with; of one that we dialled ourselves nothing is known yet.
         """
-        one, other = _run_of(present), _run_of(newcomer)
-        is_another = bool(one and other and one != other)
+        present_run, newcomer_run = _run_of(present), _run_of(newcomer)
+        is_another = bool(present_run and newcomer_run and present_run != newcomer_run)
         if is_another:
             _remember(self.second_machines, newcomer.peer or b"", now)
         return is_another
 
 
 def _run_of(link: PeerLink) -> bytes:
-    """What names one run of a node in its greeting."""
+    """Name of one run of a node, from its greeting; empty if there is none."""
     hello = None if link.hello is None else decode_frame(link.hello)
     return hello.nonce if isinstance(hello, Hello) else b""
 
 
-def _remember(kept: OrderedDict[bytes, Value], peer: bytes, value: Value) -> None:
-    kept[peer] = value
-    kept.move_to_end(peer)
-    if len(kept) > MOST_REMEMBERED:
-        kept.popitem(last=False)
+def _remember(recent: OrderedDict[bytes, Value], peer: bytes, value: Value) -> None:
+    recent[peer] = value
+    recent.move_to_end(peer)
+    if len(recent) > MOST_REMEMBERED:
+        recent.popitem(last=False)

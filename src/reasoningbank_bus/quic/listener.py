@@ -30,7 +30,7 @@ class Listener(asyncio.DatagramProtocol):
         self._owner, self._key, self._limits = owner, key, limits
         self._configuration: QuicConfiguration = server_configuration(key, limits)
         self._links: dict[bytes, PeerLink] = {}
-        """By each connection id that a datagram may carry."""
+        """Links by each connection id that a datagram may carry."""
         self._tickets = GivenTickets()
         self._retry = RetryTokens()
         self._now = asyncio.get_running_loop().time
@@ -53,12 +53,12 @@ class Listener(asyncio.DatagramProtocol):
         link: PeerLink | None = None
         batch: list[bytes] = []
         for datagram in data:
-            known = self._link_of(datagram)
-            if known is None or known is not link:
+            addressee = self._link_of(datagram)
+            if addressee is None or addressee is not link:
                 if link is not None:
                     link.datagrams_received(batch, addr)
-                link, batch = known, []
-            if known is None:
+                link, batch = addressee, []
+            if addressee is None:
                 self._begin(datagram, addr)
             else:
                 batch.append(datagram)
@@ -86,23 +86,23 @@ class Listener(asyncio.DatagramProtocol):
                 encode_quic_version_negotiation(header.destination_cid, header.source_cid, versions), addr
             )
         elif header.packet_type == QuicPacketType.INITIAL and len(self.half_open) < self._limits.half_open:
-            first, retried = header.destination_cid, None
+            first, retry_id = header.destination_cid, None
             if header.token:
                 ids = self._retry.read_token(header.token, addr, self._now())
                 if ids is None:
                     return
-                first, retried = ids
+                first, retry_id = ids
             elif len(self.half_open) >= self._limits.half_open_freely:
                 self._transport.sendto(self._retry.make_retry(header, addr, self._now()), addr)
                 return
-            self._let_in(self._make_link(first, retried), header, datagram, addr)
+            self._let_in(self._make_link(first, retry_id), header, datagram, addr)
 
-    def _make_link(self, first: bytes, retried: bytes | None) -> PeerLink:
+    def _make_link(self, first: bytes, retry_id: bytes | None) -> PeerLink:
         def fetch(name: bytes) -> SessionTicket | None:
-            found = self._tickets.take(name)
-            if found is None:
+            entry = self._tickets.take(name)
+            if entry is None:
                 return None
-            ticket, link.resumed, link.hello = found
+            ticket, link.resumed, link.hello = entry
             return ticket
 
         def give(ticket: SessionTicket) -> None:
@@ -115,7 +115,7 @@ class Listener(asyncio.DatagramProtocol):
         quic = BusConnection(
             configuration=self._configuration,
             original_destination_connection_id=first,
-            retry_source_connection_id=retried,
+            retry_source_connection_id=retry_id,
             session_ticket_fetcher=fetch,
             session_ticket_handler=give,
         )
@@ -147,5 +147,5 @@ class Listener(asyncio.DatagramProtocol):
         self._links.pop(name, None)
 
     def _forget_link(self, link: PeerLink) -> None:
-        for name in [name for name, one in self._links.items() if one is link]:
+        for name in [name for name, other in self._links.items() if other is link]:
             del self._links[name]

@@ -1,4 +1,4 @@
-"""What can be wrong with an address: nobody answers, something else does, or another node than the one expected."""
+"""Problems with an address: nobody answers, something else does, or another node than the one expected."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def with_proof(frame: bytes, *, key: SigningKey, server: bytes, nonce: bytes) ->
     return encode_frame(msgspec.structs.replace(hello, key=key.public, auth=proof))
 
 
-def check_proof(frame: bytes, *, server: bytes, nonce: bytes, resumed: bytes | None = None) -> bytes:
+def check_proof(frame: bytes, *, server: bytes, nonce: bytes, ticket_key: bytes | None = None) -> bytes:
     """The key that a client's first frame proves; raises if it proves none, or another than it resumed."""
     hello = decode_frame(frame)
     if not isinstance(hello, Hello):
@@ -33,6 +33,6 @@ def check_proof(frame: bytes, *, server: bytes, nonce: bytes, resumed: bytes | N
         raise BusRefusal("not_authenticated", "it claims the key of this side")
     if not is_signed(_DOMAIN + server + hello.key + nonce, hello.auth, hello.key):
         raise BusRefusal("not_authenticated", "the proof is not of this key for this connection")
-    if resumed not in (None, hello.key):
+    if ticket_key not in (None, hello.key):
         raise BusRefusal("not_authenticated", "the connection that was resumed was another key's")
     return hello.key

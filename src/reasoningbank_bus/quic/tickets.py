@@ -60,7 +60,7 @@ class KeptTickets:
         self._state = state
 
     def keep(self, server: bytes, ticket: SessionTicket) -> None:
-        kept = _KeptTicket(
+        record = _KeptTicket(
             ticket.age_add,
             int(ticket.cipher_suite),
             ticket.not_valid_after,
@@ -70,28 +70,28 @@ class KeptTickets:
             ticket.max_early_data_size,
             [(int(kind), contents) for kind, contents in ticket.other_extensions],
         )
-        self._state.keep_state({_name_of(server): msgspec.msgpack.encode(kept)})
+        self._state.keep_state({_name_of(server): msgspec.msgpack.encode(record)})
 
     def take(self, server: bytes) -> SessionTicket | None:
-        encoded = self._state.state(_name_of(server))
-        if encoded is None:
+        raw = self._state.state(_name_of(server))
+        if raw is None:
             return None
         self._state.keep_state({_name_of(server): None})
         try:
-            kept = msgspec.msgpack.decode(encoded, type=_KeptTicket)
-            suite = CipherSuite(kept.cipher_suite)
+            record = msgspec.msgpack.decode(raw, type=_KeptTicket)
+            suite = CipherSuite(record.cipher_suite)
         except (msgspec.MsgspecError, ValueError):
             return None
         return SessionTicket(
-            age_add=kept.age_add,
+            age_add=record.age_add,
             cipher_suite=suite,
-            not_valid_after=kept.not_valid_after,
-            not_valid_before=kept.not_valid_before,
-            resumption_secret=kept.resumption_secret,
+            not_valid_after=record.not_valid_after,
+            not_valid_before=record.not_valid_before,
+            resumption_secret=record.resumption_secret,
             server_name=None,  # type: ignore[arg-type]  # qh3 compares it with the server name, and we have none
-            ticket=kept.ticket,
-            max_early_data_size=kept.max_early_data_size,
-            other_extensions=kept.other_extensions,
+            ticket=record.ticket,
+            max_early_data_size=record.max_early_data_size,
+            other_extensions=record.other_extensions,
         )
 
 

@@ -21,7 +21,7 @@ NodeWork = Callable[[float], Sequence[Effect]]
 
 
 class DrivenNode(Protocol):
-    """What the transport asks of a node (`bus.node`)."""
+    """The node (`bus.node`), as the transport sees it."""
 
     def connected(self, peer: bytes, now: float, *, address: str = "") -> list[Effect]: ...
 
@@ -39,7 +39,7 @@ class DrivenNode(Protocol):
 class NodeJob(NamedTuple):
     work: NodeWork
     peer: bytes | None = None
-    """Whose frame it is: if it cannot be worked on, this peer's connection is closed."""
+    """The peer whose frame it is: if it cannot be worked on, the connection of this peer is closed."""
     done: Future[None] | None = None
 
 
@@ -49,7 +49,7 @@ class NodeThread:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="bus-node")
 
     async def perform(self, jobs: Sequence[NodeJob]) -> tuple[list[Effect], float]:
-        """What is to be done after these jobs, and when the node wants to look at the clock again."""
+        """Effects of these jobs, and when the node wants to look at the clock again."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._perform, jobs, loop.time)
 
@@ -59,22 +59,24 @@ class NodeThread:
     def _perform(self, jobs: Sequence[NodeJob], clock: Callable[[], float]) -> tuple[list[Effect], float]:
         effects: list[Effect] = []
         for job in jobs:
-            made, error = attempt(lambda job=job: job.work(clock()))  # type: ignore[misc]
+            fresh, error = attempt(lambda job=job: job.work(clock()))  # type: ignore[misc]
             if error is not None:
                 effects += self._after_failure(job, error)
-            effects += made or ()
+            effects += fresh or ()
             if job.done is not None:
                 job.done.set_result(None) if error is None else job.done.set_exception(error)
         now = clock()
         if self._node.next_tick(now) <= now:
-            made, error = attempt(lambda: self._node.tick(clock()))
-            effects += made or ()
+            fresh, error = attempt(lambda: self._node.tick(clock()))
+            effects += fresh or ()
             if error is not None:
                 effects += self._after_failure(NodeJob(self._node.tick), error)
         return effects, self._node.next_tick(clock())
 
     def _after_failure(self, job: NodeJob, error: BaseException) -> list[Effect]:
-        """What was not acknowledged comes again: a full disk or a fault of ours costs a connection, not the node."""
+        """Effects of a job that failed. What was not acknowledged comes again: a full disk or a fault of ours costs
+        a connection, not the node.
+        """
         if not isinstance(error, Exception):
             raise error
         if job.done is None:

@@ -53,9 +53,9 @@ class PlaceSet:
         if not fresh:
             return
         self._ids.update(fresh)
-        ordered = sorted(self._ids)
+        places = sorted(self._ids)
         half = _BUCKET // 2
-        self._buckets = [ordered[start : start + half] for start in range(0, len(ordered), half)]
+        self._buckets = [places[start : start + half] for start in range(0, len(places), half)]
         self._rebuild()
 
     def add(self, place: bytes, id_: bytes) -> bool:
@@ -99,8 +99,8 @@ class PlaceSet:
         self, low: bytes = b"", high: bytes = END, without: frozenset[bytes] = frozenset(), limit: int | None = None
     ) -> list[bytes]:
         """The places in [low, high) in order, at most `limit` of them."""
-        walked = self._walk(low, high)
-        return list(islice((place for place in walked if place[:AUTHOR_PREFIX_BYTES] not in without), limit))
+        walk = self._walk(low, high)
+        return list(islice((place for place in walk if place[:AUTHOR_PREFIX_BYTES] not in without), limit))
 
     def cuts(self, low: bytes, high: bytes, parts: int) -> list[bytes]:
         """Bounds that cut [low, high) into ranges of about equal count: low, inner bounds, high."""
@@ -131,20 +131,20 @@ class PlaceSet:
         self._counts = _Sums(len(bucket) for bucket in self._buckets)
         self._sums = _Sums(sum(map(self._ids.__getitem__, bucket)) for bucket in self._buckets)
 
-    def _bucket_of(self, bound: bytes) -> int:
-        """The last bucket that begins at or before a bound; the first when none does."""
-        index = bisect_left(self._firsts, bound)
-        if index < len(self._firsts) and self._firsts[index] == bound:
+    def _bucket_of(self, boundary: bytes) -> int:
+        """The last bucket that begins at or before a boundary; the first when none does."""
+        index = bisect_left(self._firsts, boundary)
+        if index < len(self._firsts) and self._firsts[index] == boundary:
             return index
         return max(0, index - 1)
 
-    def _before(self, bound: bytes) -> tuple[int, int]:
-        """Count and sum of everything before a bound."""
+    def _before(self, boundary: bytes) -> tuple[int, int]:
+        """Count and sum of everything before a boundary."""
         if not self._buckets:
             return 0, 0
-        index = self._bucket_of(bound)
+        index = self._bucket_of(boundary)
         bucket = self._buckets[index]
-        inside = bisect_left(bucket, bound)
+        inside = bisect_left(bucket, boundary)
         return (
             self._counts.before(index) + inside,
             self._sums.before(index) + sum(map(self._ids.__getitem__, bucket[:inside])),
@@ -155,11 +155,11 @@ class PlaceSet:
         less, value = self._before(low) if low else (0, 0)
         return count - less, total - value
 
-    def _rank(self, bound: bytes) -> int:
+    def _rank(self, boundary: bytes) -> int:
         if not self._buckets:
             return 0
-        index = self._bucket_of(bound)
-        return self._counts.before(index) + bisect_left(self._buckets[index], bound)
+        index = self._bucket_of(boundary)
+        return self._counts.before(index) + bisect_left(self._buckets[index], boundary)
 
     def _at(self, rank: int) -> bytes:
         index, before = self._counts.find(rank)
@@ -179,9 +179,9 @@ class PlaceSet:
 
 
 def prefix_end(prefix: bytes) -> bytes:
-    """The bound after all places that begin with a prefix."""
-    kept = prefix.rstrip(b"\xff")
-    return kept[:-1] + bytes([kept[-1] + 1]) if kept else END
+    """The boundary after all places that begin with a prefix."""
+    head = prefix.rstrip(b"\xff")
+    return head[:-1] + bytes([head[-1] + 1]) if head else END
 
 
 def _shortest_between(before: bytes, after: bytes) -> bytes:

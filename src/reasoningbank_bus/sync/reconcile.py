@@ -24,21 +24,25 @@ Bounds = tuple[bytes, bytes]
 
 
 class Difference(NamedTuple):
-    """What follows from the ranges of a peer: ranges to answer, places that we lack, places that the peer lacks."""
+    """Result of a comparison with the ranges of a peer: ranges to answer, places that we lack, places that the peer
+    lacks.
+    """
 
     answer: list[PlaceRange]
     lacking: list[bytes]
     lacked: list[bytes]
 
 
-def whole_range(held: PlaceSet, without: frozenset[bytes] = frozenset(), bounds: Bounds | None = None) -> PlaceRange:
+def whole_range(
+    place_set: PlaceSet, without: frozenset[bytes] = frozenset(), bounds: Bounds | None = None
+) -> PlaceRange:
     """The fingerprint of everything, or of all within bounds."""
     low, high = bounds or (b"", END)
-    return PlaceRange(low, high, *held.summary(low, high, without))
+    return PlaceRange(low, high, *place_set.summary(low, high, without))
 
 
 def compare(
-    held: PlaceSet,
+    place_set: PlaceSet,
     ranges: Iterable[PlaceRange],
     without: frozenset[bytes] = frozenset(),
     *,
@@ -46,34 +50,36 @@ def compare(
     bounds: Bounds | None = None,
 ) -> Difference:
     """Compare a peer's ranges with ours; at most `most` places are said to be lacked, and nothing beyond the bounds."""
-    found = Difference([], [], [])
+    difference = Difference([], [], [])
     for theirs in ranges:
         within = _overlap(theirs, bounds)
         if not theirs.fingerprint:
-            found.lacking.extend(
-                place for place in theirs.places if place not in held and place[:AUTHOR_PREFIX_BYTES] not in without
+            difference.lacking.extend(
+                place
+                for place in theirs.places
+                if place not in place_set and place[:AUTHOR_PREFIX_BYTES] not in without
             )
         if within is None:
             continue
         if not theirs.fingerprint:
-            told = set(theirs.places)
-            room = most - len(found.lacked)
-            ours = held.places(*within, without, room + len(told))
-            found.lacked.extend([place for place in ours if place not in told][:room])
+            their_places = set(theirs.places)
+            room = most - len(difference.lacked)
+            ours = place_set.places(*within, without, room + len(their_places))
+            difference.lacked.extend([place for place in ours if place not in their_places][:room])
             continue
-        count, fingerprint = held.summary(*within, without)
+        count, fingerprint = place_set.summary(*within, without)
         if within != (theirs.low, theirs.high):
-            found.answer.append(PlaceRange(*within, count, fingerprint))
+            difference.answer.append(PlaceRange(*within, count, fingerprint))
         elif (count, fingerprint) == (theirs.count, theirs.fingerprint):
             continue
         elif theirs.count == 0:
-            found.lacked.extend(held.places(*within, without, most - len(found.lacked)))
+            difference.lacked.extend(place_set.places(*within, without, most - len(difference.lacked)))
         elif count <= LEAF:
-            places = tuple(held.places(*within, without))
-            found.answer.append(PlaceRange(*within, len(places), b"", places))
+            places = tuple(place_set.places(*within, without))
+            difference.answer.append(PlaceRange(*within, len(places), b"", places))
         else:
-            found.answer.extend(split(held, *within, without))
-    return found
+            difference.answer.extend(split(place_set, *within, without))
+    return difference
 
 
 def _overlap(theirs: PlaceRange, bounds: Bounds | None) -> Bounds | None:
@@ -85,24 +91,24 @@ def _overlap(theirs: PlaceRange, bounds: Bounds | None) -> Bounds | None:
     return None if high != END and low >= high else (low, high)
 
 
-def split(held: PlaceSet, low: bytes, high: bytes, without: frozenset[bytes]) -> list[PlaceRange]:
+def split(place_set: PlaceSet, low: bytes, high: bytes, without: frozenset[bytes]) -> list[PlaceRange]:
     """Cut a range into smaller ones."""
-    cuts = held.cuts(low, high, PARTS)
+    cuts = place_set.cuts(low, high, PARTS)
     parts = []
     for start, end in pairwise(cuts):
-        count, fingerprint = held.summary(start, end, without)
+        count, fingerprint = place_set.summary(start, end, without)
         parts.append(PlaceRange(start, end, count, fingerprint))
     return parts
 
 
 def is_ordered(ranges: Sequence[PlaceRange]) -> bool:
-    """Whether ranges follow each other without overlap, with their places in them and in order."""
-    reached: bytes | None = b""
+    """True if ranges follow each other without overlap, with their places in them and in order."""
+    end: bytes | None = b""
     for part in ranges:
-        if reached is None or part.low < reached or (part.high != END and part.high <= part.low):
+        if end is None or part.low < end or (part.high != END and part.high <= part.low):
             return False
-        reached = None if part.high == END else part.high
-        if any(one >= other for one, other in pairwise(part.places)):
+        end = None if part.high == END else part.high
+        if any(place >= other for place, other in pairwise(part.places)):
             return False
         if part.places and (part.places[0] < part.low or (part.high != END and part.places[-1] >= part.high)):
             return False

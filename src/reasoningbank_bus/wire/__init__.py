@@ -1,1 +1,1 @@
-"""What goes over a stream: signed entries, frames, and the reasons for which one is refused. Pure, no I/O."""
+"""Wire format: signed entries, frames, and the reasons for which one is refused. Pure, no I/O."""

@@ -1,6 +1,6 @@
 """Signed entries: what banks exchange. Encoding, decoding, ids, places and signatures of them.
 
-An entry is immutable and named by the hash of what its author signed, so a set of entries is merged by union. Knows
+An entry is immutable and named by the hash of what its author signed, so a set of entries is merged by union. Here are
 shape and limits. What is in a body is known in `bus.exchange`, who may write what in `authority.rights`.
 """
 
@@ -23,12 +23,12 @@ ENTRY_VERSION = 1
 MAX_ENTRY_BYTES = 4 * 1024 * 1024
 MAX_RECORD_ID_CHARS = 128
 MAX_NUMBER = 2**53 - 1
-"""What every language can hold exactly."""
+"""The greatest number that every language can hold exactly."""
 ID_BYTES = 32
 PLACE_BYTES = 32
 KINDS = ("memory", "node", "edge", "signal", "erased", "grant", "revoked")
 SCOPES = ("org", "team")
-"""Those that are shared."""
+"""Scopes that are shared."""
 OF_AUTHORITY = ("grant", "revoked")
 """Kinds that belong to no namespace: they say who may do what in all of them."""
 _DOMAIN = b"reasoningbank bus entry 1\0"
@@ -72,31 +72,31 @@ def encode_entry(entry: Entry) -> bytes:
     return _ENCODER.encode(entry)
 
 
-def decode_entry(encoded: bytes) -> Entry:
+def decode_entry(raw: bytes) -> Entry:
     """The entry in these bytes, its shape checked but not its signature."""
-    if len(encoded) > MAX_ENTRY_BYTES:
-        raise BusRefusal("too_long", f"an entry of {len(encoded):,} bytes; the limit is {MAX_ENTRY_BYTES:,}")
-    check_version(encoded, ENTRY_VERSION, "an entry")
+    if len(raw) > MAX_ENTRY_BYTES:
+        raise BusRefusal("too_long", f"an entry of {len(raw):,} bytes; the limit is {MAX_ENTRY_BYTES:,}")
+    check_version(raw, ENTRY_VERSION, "an entry")
     try:
-        entry = _DECODER.decode(encoded)
+        entry = _DECODER.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise BusRefusal("malformed", f"an entry: {error}") from None
     # Numbers, texts and arrays can be written in several ways. Only the shortest is taken: what is signed and hashed
     # is then the bytes that came.
-    if _ENCODER.encode(entry) != encoded:
+    if _ENCODER.encode(entry) != raw:
         raise BusRefusal("malformed", "an entry that is not written in the shortest way")
     _check_contents(entry)
     return entry
 
 
-def check_version(encoded: bytes, known: int, what: str) -> None:
+def check_version(raw: bytes, version: int, what: str) -> None:
     """Refuse what is not an array that begins with a version, or begins with one that is not known here."""
     # A newer version may have more elements, written as a longer array.
-    at = 3 if encoded[:1] == b"\xdc" else 1
-    if len(encoded) <= at or (at == 1 and encoded[0] & 0xF0 != 0x90) or encoded[at] > 0x7F:
+    at = 3 if raw[:1] == b"\xdc" else 1
+    if len(raw) <= at or (at == 1 and raw[0] & 0xF0 != 0x90) or raw[at] > 0x7F:
         raise BusRefusal("malformed", f"{what} that does not begin with its version")
-    if encoded[at] != known:
-        raise BusRefusal("version", f"{what} of version {encoded[at]}; known here is {known}")
+    if raw[at] != version:
+        raise BusRefusal("version", f"{what} of version {raw[at]}; known here is {version}")
 
 
 def _check_contents(entry: Entry) -> None:
@@ -117,32 +117,34 @@ def _check_contents(entry: Entry) -> None:
 
 @lru_cache(maxsize=4096)
 def reaches_everywhere(erasure: Entry) -> bool:
-    """Whether an erasure takes its record wherever it stands; one by another than its author does in its own namespace
-    alone, since the right to it was given there.
+    """True if an erasure takes its record wherever it stands; one by another than its author does in its own
+    namespace alone, since the right to it was given there.
     """
     return erasure.author == erasure.record.author
 
 
 def is_namespace(name: str) -> bool:
-    """Whether a bank could have a namespace of exactly this name."""
+    """True if a bank could have a namespace of exactly this name."""
     try:
         return clean_namespace(name) == name
     except InvalidInput:
         return False
 
 
-def _signed_part(encoded: bytes) -> bytes:
-    """What the author signed: an encoded entry without its last element, behind a line that says what it is."""
-    return b"".join((_DOMAIN, _UNSIGNED, memoryview(encoded)[1 : -SIGNATURE_BYTES - len(_SIGNATURE_HEAD)]))
+def _signed_part(raw: bytes) -> bytes:
+    """The bytes that the author signed: an encoded entry without its last element, behind a line that says what it
+    is.
+    """
+    return b"".join((_DOMAIN, _UNSIGNED, memoryview(raw)[1 : -SIGNATURE_BYTES - len(_SIGNATURE_HEAD)]))
 
 
 def entry_id(entry: Entry) -> bytes:
     return id_of_encoded(_ENCODER.encode(entry))
 
 
-def id_of_encoded(encoded: bytes) -> bytes:
+def id_of_encoded(raw: bytes) -> bytes:
     """The id of an entry from its bytes, which `decode_entry` took or `encode_entry` made."""
-    return blake2b(_signed_part(encoded), digest_size=ID_BYTES).digest()
+    return blake2b(_signed_part(raw), digest_size=ID_BYTES).digest()
 
 
 def place_of(entry: Entry, id_: bytes | None = None) -> bytes:
@@ -163,7 +165,7 @@ def sign_entry(  # noqa: PLR0913 - what an entry says
     body: bytes,
 ) -> Entry:
     """An entry of this key's holder. Raises `BusRefusal` for what no receiver would take."""
-    unsigned = Entry(
+    draft = Entry(
         ENTRY_VERSION,
         key.public,
         at,
@@ -176,30 +178,30 @@ def sign_entry(  # noqa: PLR0913 - what an entry says
         body,
         bytes(SIGNATURE_BYTES),
     )
-    encoded = _ENCODER.encode(unsigned)
-    decode_entry(encoded)
-    return msgspec.structs.replace(unsigned, signature=key.sign(_signed_part(encoded)))
+    raw = _ENCODER.encode(draft)
+    decode_entry(raw)
+    return msgspec.structs.replace(draft, signature=key.sign(_signed_part(raw)))
 
 
-def verify_entry(entry: Entry, encoded: bytes = b"") -> None:
-    """Raise unless its author signed it; `encoded` are its bytes, where they are at hand."""
-    if not is_signed(_signed_part(encoded or _ENCODER.encode(entry)), entry.signature, entry.author):
+def verify_entry(entry: Entry, raw: bytes = b"") -> None:
+    """Raise unless its author signed it; `raw` are its bytes, where they are at hand."""
+    if not is_signed(_signed_part(raw or _ENCODER.encode(entry)), entry.signature, entry.author):
         raise BusRefusal("signature", about=entry_id(entry))
 
 
-def open_entries(encoded: Sequence[bytes]) -> list[tuple[Entry, bytes] | BusRefusal]:
+def open_entries(batch: Sequence[bytes]) -> list[tuple[Entry, bytes] | BusRefusal]:
     """Each entry with its id, decoded and verified in one pass over its bytes, or why it was refused."""
-    opened: list[tuple[Entry, bytes] | BusRefusal] = []
-    for raw in encoded:
+    results: list[tuple[Entry, bytes] | BusRefusal] = []
+    for raw in batch:
         try:
             entry = decode_entry(raw)
         except BusRefusal as refusal:
-            opened.append(refusal)
+            results.append(refusal)
             continue
-        signed = _signed_part(raw)
-        id_ = blake2b(signed, digest_size=ID_BYTES).digest()
-        if is_signed(signed, entry.signature, entry.author):
-            opened.append((entry, id_))
+        message = _signed_part(raw)
+        id_ = blake2b(message, digest_size=ID_BYTES).digest()
+        if is_signed(message, entry.signature, entry.author):
+            results.append((entry, id_))
         else:
-            opened.append(BusRefusal("signature", about=id_))
-    return opened
+            results.append(BusRefusal("signature", about=id_))
+    return results

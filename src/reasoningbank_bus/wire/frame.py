@@ -1,7 +1,7 @@
 """Frames of the bus: every message that goes over a stream, its type number and its limits; encoded and decoded.
 
-A frame is a msgpack array that begins with the number of its type. On a stream it follows its length
-(`wire.stream`). Knows shapes and sizes only: what a frame asks for is answered in `bus.node`.
+A frame is a msgpack array that begins with the number of its type. On a stream it follows its length (`wire.stream`).
+Here are shapes and sizes only: what a frame asks for is answered in `bus.node`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from reasoningbank_bus.wire.signing import KEY_BYTES
 PROTOCOL_VERSION = 1
 MAX_FRAME_BYTES = 64 * 1024
 MAX_BATCH_BYTES = 256 * 1024
-"""Of a frame with entries or hits. One entry alone may take as much as an entry may."""
+"""Limit of a frame with entries or hits. One entry alone may take as much as an entry may."""
 MAX_BATCH_ENTRIES = 4096
 LEAST_ENTRY_BYTES = 64
 """A signature alone is as long; shorter ones would cost more to refuse than to send."""
@@ -41,7 +41,7 @@ Chunk = Annotated[bytes, Meta(max_length=MAX_ENTRY_BYTES)]
 
 
 class MemberNews(Struct, array_like=True, frozen=True, forbid_unknown_fields=True, gc=False):
-    """What somebody says of a peer: SWIM's alive, suspect or dead, of one incarnation."""
+    """News of a peer: SWIM's alive, suspect or dead, of one incarnation."""
 
     key: PublicKey
     address: Address
@@ -58,7 +58,7 @@ class NamespaceSum(Struct, array_like=True, frozen=True, forbid_unknown_fields=T
 
 
 class PlaceRange(Struct, array_like=True, frozen=True, forbid_unknown_fields=True, gc=False):
-    """What is from `low` to before `high` (empty: to the end): by its sum or, without one, place by place."""
+    """The places from `low` to before `high` (empty: to the end): by their sum or, without one, place by place."""
 
     low: Bound
     high: Bound
@@ -129,11 +129,11 @@ class Want(Struct, array_like=True, frozen=True, forbid_unknown_fields=True, tag
 class EntryBatch(Struct, array_like=True, frozen=True, forbid_unknown_fields=True, tag=10):
     encoded: Annotated[tuple[EncodedEntry, ...], Meta(max_length=MAX_BATCH_ENTRIES)]
     number: Number = 0
-    """Of a batch that was not asked for: `Have` acknowledges it by this."""
+    """Number of a batch that was not asked for: `Have` acknowledges it by this."""
 
 
 class Have(Struct, array_like=True, frozen=True, forbid_unknown_fields=True, tag=11):
-    """So many entries of the batch were new and are durable now."""
+    """Acknowledgement: `count` entries of the batch were new and are durable now."""
 
     count: Number
     number: Number = 0
@@ -170,27 +170,27 @@ def encode_frame(frame: Frame) -> bytes:
     return _ENCODER.encode(frame)
 
 
-def decode_frame(encoded: bytes) -> Frame | None:
+def decode_frame(raw: bytes) -> Frame | None:
     """The frame in these bytes; None for one of a type that may be skipped."""
-    number = _type_of(encoded)
-    if len(encoded) > (MAX_STREAM_FRAME_BYTES if number in _LONG_TYPES else MAX_FRAME_BYTES):
-        raise BusRefusal("too_long", f"a frame of type {number} with {len(encoded):,} bytes")
+    number = _type_of(raw)
+    if len(raw) > (MAX_STREAM_FRAME_BYTES if number in _LONG_TYPES else MAX_FRAME_BYTES):
+        raise BusRefusal("too_long", f"a frame of type {number} with {len(raw):,} bytes")
     if number not in KNOWN_TYPES:
         if number >= OPTIONAL_FROM:
             return None
         raise BusRefusal("malformed", f"a frame of the unknown type {number}")
     try:
-        frame = _DECODER.decode(encoded)
+        frame = _DECODER.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise BusRefusal("malformed", f"a frame of type {number}: {error}") from None
-    if len(encoded) > MAX_BATCH_BYTES and not (isinstance(frame, EntryBatch) and len(frame.encoded) == 1):
-        raise BusRefusal("too_long", f"{len(encoded):,} bytes of more than one entry")
+    if len(raw) > MAX_BATCH_BYTES and not (isinstance(frame, EntryBatch) and len(frame.encoded) == 1):
+        raise BusRefusal("too_long", f"{len(raw):,} bytes of more than one entry")
     return frame
 
 
-def _type_of(encoded: bytes) -> int:
+def _type_of(raw: bytes) -> int:
     """The number that the array begins with, however long the array is."""
-    head = encoded[:8]
+    head = raw[:8]
     if not head or (head[0] & 0xF0 != 0x90 and head[0] not in (0xDC, 0xDD)):
         raise BusRefusal("malformed", "a frame that is no array")
     start = {0xDC: 3, 0xDD: 5}.get(head[0], 1)

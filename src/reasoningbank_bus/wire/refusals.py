@@ -1,7 +1,6 @@
 """Why the bus refuses something: one table of codes, each with its sentence, and the error that carries one.
 
-Knows the words only. A code is part of the protocol (docs/bus.md) and never changes its meaning; the sentence is for
-people and may.
+A code is part of the protocol (docs/bus.md) and never changes its meaning; the sentence is for people and may.
 """
 
 from __future__ import annotations

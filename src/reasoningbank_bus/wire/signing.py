@@ -1,7 +1,7 @@
 """Ed25519 keys that sign and verify messages of the bus, at libsodium's own speed.
 
-Knows bytes in memory; where a key is kept is the business of `authority.keys`. Of PyNaCl the bindings are used: its
-classes cost as much again as verifying does.
+All in memory; where a key is kept is the business of `authority.keys`. Of PyNaCl the bindings are used: its classes
+cost as much again as verifying does.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SigningKey:
 
 
 def is_signed(message: bytes, signature: bytes, public: bytes) -> bool:
-    """Whether the holder of the public key's other half signed exactly these bytes."""
+    """True if the holder of the public key's other half signed exactly these bytes."""
     # The bindings do not look at lengths, and would read beyond the end.
     if len(signature) != SIGNATURE_BYTES or len(public) != KEY_BYTES:
         return False

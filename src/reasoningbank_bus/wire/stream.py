@@ -35,16 +35,16 @@ class FrameReader:
         return self._whole_frames()
 
     def _whole_frames(self) -> Iterator[bytes]:
-        kept, start = self._kept, 0
+        buffer, start = self._kept, 0
         try:
-            while len(kept) - start >= LENGTH_BYTES:
+            while len(buffer) - start >= LENGTH_BYTES:
                 begin = start + LENGTH_BYTES
-                length = int.from_bytes(kept[start:begin], "big")
+                length = int.from_bytes(buffer[start:begin], "big")
                 if not 0 < length <= self._limit:
                     raise BusRefusal("too_long" if length else "malformed", f"a frame of {length:,} bytes")
-                if len(kept) < begin + length:
+                if len(buffer) < begin + length:
                     return
                 start = begin + length
-                yield bytes(memoryview(kept)[begin:start])
+                yield bytes(memoryview(buffer)[begin:start])
         finally:
-            del kept[:start]
+            del buffer[:start]

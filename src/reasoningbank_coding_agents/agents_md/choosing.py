@@ -1,6 +1,6 @@
-"""Chooses the memories that AGENTS.md, CLAUDE.md or a skill file shows.
+"""Chooses the memories that AGENTS.md, CLAUDE.md or a skill file shows: by confidence, trust and words.
 
-Knows confidence, trust and words. What nobody vouches for has no place there: such a file is read as instructions.
+What nobody vouches for has no place there: such a file is read as instructions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_CANDIDATES = 400
 ALIKE = 0.6
 """Two memories that share this much of their words say the same; the better one speaks."""
 LARGEST_SHARE = 0.25
-"""Of the budget: a memory that takes more would push out several others."""
+"""Share of the budget: a memory that takes more would push out several others."""
 ALWAYS_SMALL_TOKENS = 80
 
 
@@ -38,14 +38,14 @@ class Wanted:
     """Also what an agent noted and nothing has confirmed since."""
 
 
-def candidates(memories: Iterable[Remembered], wanted: Wanted) -> list[Remembered]:
+def candidates(memories: Iterable[Remembered], criteria: Wanted) -> list[Remembered]:
     """The best first. Any number may come by; only as many as could matter are held."""
     fit = (
         item
         for item in memories
-        if item.trust >= wanted.least_trust
-        and item.confidence.mean >= wanted.min_confidence
-        and (wanted.untried or item.trust is Trust.TRUSTED or has_earned_it(item))
+        if item.trust >= criteria.least_trust
+        and item.confidence.mean >= criteria.min_confidence
+        and (criteria.untried or item.trust is Trust.TRUSTED or has_earned_it(item))
         and not is_unmarked(item.memory.metadata, item.content)
     )
     return heapq.nlargest(MOST_CANDIDATES, fit, key=worth)
@@ -63,42 +63,38 @@ def worth(item: Remembered) -> tuple[float, int, int, bool, float, str]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
     positions: tuple[int, ...]
-    """Of those that fit into the budget and neither repeat nor contradict one another, the best first."""
+    """Positions of those that fit into the budget and neither repeat nor contradict one another, the best first."""
     contested: tuple[tuple[int, int], ...]
     """Positions of those left out, each with the better one that it contradicts."""
 
 
-def choose(items: Sequence[Remembered], costs: Sequence[int], wanted: Wanted, clashes: Clashes) -> Chosen:
+def choose(items: Sequence[Remembered], costs: Sequence[int], criteria: Wanted, clashes: Clashes) -> Chosen:
     """`clashes` are pairs of ids that are known to contradict each other; others are told by their words."""
-    taken: list[int] = []
-    contested: list[tuple[int, int]] = []
+    positions: list[int] = []
+    conflicts: list[tuple[int, int]] = []
     words: list[frozenset[str]] = []
     wordings: list[Wording] = []
-    left = wanted.max_tokens
+    budget = criteria.max_tokens
     for position, (item, cost) in enumerate(zip(items, costs, strict=True)):
-        if len(taken) >= wanted.limit:
+        if len(positions) >= criteria.limit:
             break
-        if cost > left or cost > max(ALWAYS_SMALL_TOKENS, wanted.max_tokens * LARGEST_SHARE):
+        if cost > budget or cost > max(ALWAYS_SMALL_TOKENS, criteria.max_tokens * LARGEST_SHARE):
             continue
         wording = wording_of(item.memory)
         better = (
             other
-            for other, its in zip(taken, wordings, strict=True)
+            for other, its in zip(positions, wordings, strict=True)
             if frozenset((item.id, items[other].id)) in clashes or contradiction(wording, its)
         )
         against = next(better, None)
         if against is not None:
-            contested.append((position, against))
+            conflicts.append((position, against))
             continue
-        said = frozenset(terms(f"{item.title} {item.content}", stem=stem))
-        if any(_overlap(said, other) >= ALIKE for other in words):
+        word_set = frozenset(terms(f"{item.title} {item.content}", stem=stem))
+        if any(len(word_set & other) / max(1, len(word_set | other)) >= ALIKE for other in words):
             continue
-        taken.append(position)
-        words.append(said)
+        positions.append(position)
+        words.append(word_set)
         wordings.append(wording)
-        left -= cost
-    return Chosen(positions=tuple(taken), contested=tuple(contested))
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(1, len(one | other))
+        budget -= cost
+    return Chosen(positions=tuple(positions), contested=tuple(conflicts))

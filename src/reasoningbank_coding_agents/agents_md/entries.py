@@ -1,7 +1,7 @@
 """Renders a memory as one line of Markdown that can be nothing but a line of text.
 
-Knows what agents make of such files: a heading is a rule, `@path` fetches a file, an exclamation mark before a code
-span runs a command, a comment may be one of our own marks. None of it survives, whatever a memory says.
+Agents read more into such files: a heading is a rule, `@path` fetches a file, an exclamation mark before a code span
+runs a command, a comment may be one of our own marks. None of it survives, whatever a memory says.
 """
 
 from __future__ import annotations
@@ -26,14 +26,17 @@ _FACT = "fact"
 def entry(item: Remembered) -> str:
     kind = "Avoid" if item.outcome is Outcome.FAILURE else "Known" if _FACT in item.tags else "Do"
     title = avoid_title(item.title) if item.outcome is Outcome.FAILURE else item.title
-    earned = f"confidence {item.confidence.mean:.2f}"
+    evidence = f"confidence {item.confidence.mean:.2f}"
     if record := track_record(item):
-        earned += f", {record}"
+        evidence += f", {record}"
     when = in_line(memory_words(item.description)) if _FACT not in item.tags else ""
     label = "" if when.casefold().startswith("when ") else "When: "
-    content = in_line(memory_words(_punctuate(item.content)))
-    told = [_end_sentence(content), f"{label}{_end_sentence(when)}" if when else ""]
-    return f"- **{kind}: {in_line(memory_words(title)).replace('*', '')}** {' '.join(filter(None, told))} ({earned})"
+    # Lines that stood apart keep apart in one line; a sentence that was only broken at a margin goes on.
+    content = item.content if "```" in item.content else _LINE_END.sub(";\\1", item.content.strip())
+    content = in_line(memory_words(content))
+    sentences = [_end_sentence(content), f"{label}{_end_sentence(when)}" if when else ""]
+    headline = in_line(memory_words(title)).replace("*", "")
+    return f"- **{kind}: {headline}** {' '.join(filter(None, sentences))} ({evidence})"
 
 
 def in_line(text: str) -> str:
@@ -49,13 +52,8 @@ def in_line(text: str) -> str:
 
 
 def _harmless(text: str) -> str:
-    fenced = _FETCHED.sub(lambda match: f"`{match[0]}`", text)
-    return re.sub(r"<(?=[A-Za-z/!?])", r"\\<", fenced)
-
-
-def _punctuate(text: str) -> str:
-    """Lines that stood apart keep apart in one line; a sentence that was only broken at a margin goes on."""
-    return _LINE_END.sub(";\\1", text.strip()) if "```" not in text else text
+    safe = _FETCHED.sub(lambda match: f"`{match[0]}`", text)
+    return re.sub(r"<(?=[A-Za-z/!?])", r"\\<", safe)
 
 
 def _end_sentence(text: str) -> str:

@@ -33,33 +33,35 @@ class AdvicePage:
     memories: tuple[Remembered, ...]
     tokens: int
     contested: tuple[tuple[Remembered, Remembered], ...] = ()
-    """What was left out, each with the better supported one that it contradicts."""
+    """Memories that were left out, each with the better supported one that it contradicts."""
     rules: int = 0
 
 
 def page_of(
     kind: str,
     memories: Iterable[Remembered],
-    wanted: Wanted,
+    criteria: Wanted,
     clashes: Clashes = frozenset(),
     rules: Sequence[Rule] = (),
 ) -> AdvicePage:
     """`rules` are the user's, in force in the project: they come first."""
-    best = candidates(memories, wanted)
+    best = candidates(memories, criteria)
     entries = [entry(item) for item in best]
     opening = [f"<!-- Written by `reasoningbank export {kind}`: what stands up to the next mark is replaced. -->"]
     opening += [_RULES, "", *(f"- {in_line(rule.text)}" for rule in rules), ""] if rules else []
     frame = [*opening, _HEADING, "", _REFERENCE, ""]
-    spent = count_tokens("\n".join(frame))
+    frame_tokens = count_tokens("\n".join(frame))
     costs = [count_tokens(line) + 1 for line in entries]
-    found = choose(best, costs, replace(wanted, max_tokens=max(0, wanted.max_tokens - spent)), clashes)
-    chosen = found.positions
-    lines = (*frame, *(entries[position] for position in chosen)) if chosen else tuple(opening[:-1]) if rules else ()
+    choice = choose(best, costs, replace(criteria, max_tokens=max(0, criteria.max_tokens - frame_tokens)), clashes)
+    positions = choice.positions
+    lines = (
+        (*frame, *(entries[position] for position in positions)) if positions else tuple(opening[:-1]) if rules else ()
+    )
     return AdvicePage(
         lines=lines,
-        memories=tuple(best[position] for position in chosen),
-        tokens=spent + sum(costs[position] for position in chosen) if lines else 0,
-        contested=tuple((best[one], best[other]) for one, other in found.contested),
+        memories=tuple(best[position] for position in positions),
+        tokens=frame_tokens + sum(costs[position] for position in positions) if lines else 0,
+        contested=tuple((best[worse], best[better]) for worse, better in choice.contested),
         rules=len(rules),
     )
 
@@ -82,10 +84,10 @@ def target_of(kind: str, path: Path, page: AdvicePage, namespace: str) -> Target
 
 
 def is_ours_alone(kind: str, text: str) -> bool:
-    """Whether a file without our part holds nothing that somebody else wrote."""
-    left = text.strip()
-    return not left or (
-        kind == "skill" and left.startswith("---") and left.endswith("---") and f"name: {SKILL}" in left
+    """True if a file without our part holds nothing that somebody else wrote."""
+    rest = text.strip()
+    return not rest or (
+        kind == "skill" and rest.startswith("---") and rest.endswith("---") and f"name: {SKILL}" in rest
     )
 
 

@@ -1,6 +1,6 @@
 """Replaces our part of a file, between two marks; every byte outside them stays.
 
-Knows lines and marks. Marks that are missing, doubled or in the wrong order are not guessed at.
+Marks that are missing, doubled or in the wrong order are not guessed at.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ def _place(text: str) -> tuple[int, int] | None:
     if len(starts) == len(ends) == 1 and starts[0][1] < ends[0][1]:
         return starts[0][1], ends[0][1] + len(END)
     marks = sorted([*((line, "starts") for line, _ in starts), *((line, "ends") for line, _ in ends)])
-    said = ", ".join(f"line {line} {what}" for line, what in marks)
+    places = ", ".join(f"line {line} {what}" for line, what in marks)
     raise InvalidInput(
-        f"it should hold {START} once and {END} once after it, but {said}; remove the marks that are too many"
+        f"it should hold {START} once and {END} once after it, but {places}; remove the marks that are too many"
     )
 
 
 def _marks(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """(line, position) of each mark that stands on a line of its own, those shown in a code block left aside."""
-    found: dict[str, list[tuple[int, int]]] = {START: [], END: []}
+    marks: dict[str, list[tuple[int, int]]] = {START: [], END: []}
     fence: str | None = None
     position = 0
     for number, line in enumerate(text.splitlines(keepends=True), start=1):
         bare = line.strip()
-        opened = _FENCE.match(line)
+        opening = _FENCE.match(line)
         if fence is not None:
             fence = None if bare.startswith(fence) and not bare.strip(fence[0]) else fence
-        elif opened:
-            fence = opened[1]
-        elif bare in found:
-            found[bare].append((number, position + line.index(bare)))
+        elif opening:
+            fence = opening[1]
+        elif bare in marks:
+            marks[bare].append((number, position + line.index(bare)))
         position += len(line)
-    return found[START], found[END]
+    return marks[START], marks[END]

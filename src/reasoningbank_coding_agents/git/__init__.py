@@ -1,1 +1,1 @@
-"""What became of the commits that sessions made."""
+"""Fate of the commits that sessions made."""

@@ -1,4 +1,4 @@
-"""Whether a commit survived, was reverted, or nobody can tell.
+"""Fate of a commit: it survived, was reverted, or nobody can tell.
 
 Taken back is what a landed revert names, and what was put back by hand to the byte. Lasted is what landed, is old
 enough and has left something. What was rebased or squashed has another name now: that is unknown, not taken back.
@@ -24,11 +24,11 @@ def fate_of(repository: Repository, name: str, *, days: float, now: float) -> Fa
     made_at = repository.committed_at(commit)
     if made_at is None or now - made_at < days * _SECONDS_A_DAY:
         return Fate.UNKNOWN
-    left = any(repository.lines_left(commit, tip) for tip in repository.tips)
-    return Fate.SURVIVED if left else Fate.UNKNOWN
+    has_lines = any(repository.lines_left(commit, tip) for tip in repository.tips)
+    return Fate.SURVIVED if has_lines else Fate.UNKNOWN
 
 
 def is_reverted(repository: Repository, commit: str, above: frozenset[str] = frozenset()) -> bool:
-    """Whether a revert of it stands: one that was itself reverted does not."""
-    known = above | {commit}
-    return any(not is_reverted(repository, by, known) for by in repository.reverts.get(commit, ()) if by not in known)
+    """True if a revert of it stands: one that was itself reverted does not."""
+    chain = above | {commit}
+    return any(not is_reverted(repository, by, chain) for by in repository.reverts.get(commit, ()) if by not in chain)

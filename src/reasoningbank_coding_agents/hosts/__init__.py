@@ -15,10 +15,10 @@ NAMES = ("claude-code", "codex", "cursor", "gemini-cli", "copilot-cli", "qwen-co
 DEFAULT = NAMES[0]
 
 
-def full_name(typed: str) -> str:
+def full_name(word: str) -> str:
     """The name that is meant: `gemini` is `gemini-cli`, as long as no other agent begins so."""
-    meant = [name for name in NAMES if name.partition("-")[0] == typed]
-    return meant[0] if len(meant) == 1 else typed
+    matches = [name for name in NAMES if name.partition("-")[0] == word]
+    return matches[0] if len(matches) == 1 else word
 
 
 @cache

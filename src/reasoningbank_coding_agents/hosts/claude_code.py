@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 _FOLDER = "CLAUDE_CONFIG_DIR"
 _CHANGING = "Bash|Edit|MultiEdit|Write|NotebookEdit"
 _MARK_WINDOW_BYTES = 262_144
-"""Of a transcript, in which the record of a prompt must be found."""
+"""Bytes of a transcript in which the record of a prompt must be found."""
 _MOST_SCANNED_BYTES = 128_000_000
 _TYPED = {"promptSource": (None, "typed", "queued"), "turnOrigin": (None, "human")}
-"""What a record says of a prompt that a person typed; a suggestion that was taken is the model's sentence."""
+"""Marks in the record of a prompt that a person typed; a suggestion that was taken is the model's sentence."""
 _SCHEDULING = pattern(rb'"name": ?"[^"]*(?i:cron|schedul|wake_?up)')
 """A tool by which an agent gives itself a prompt at a later time."""
 _LONGEST_SCHEDULED_S = 7 * 86_400.0
@@ -56,13 +56,16 @@ class ClaudeCode(Host):
                 lines = file.read(_MARK_WINDOW_BYTES).decode("utf-8", "replace").split("\n")
         except OSError:
             return None
-        told = (parse_json(line) for line in lines if prompt_id in line)
-        records = [one for one in told if isinstance(one, dict) and one.get("promptId") == prompt_id]
+        values = (parse_json(line) for line in lines if prompt_id in line)
+        records = [value for value in values if isinstance(value, dict) and value.get("promptId") == prompt_id]
         # The results of its calls have the id of the prompt too, and no marks.
-        marked = [record for record in records if any(record.get(mark) is not None for mark in _TYPED)]
-        if not marked:
+        with_marks = [record for record in records if any(record.get(mark) is not None for mark in _TYPED)]
+        if not with_marks:
             return True if any(is_turn(record) and prompt_of(record) for record in records) else None
-        return all(is_turn(one) and all(one.get(mark) in persons for mark, persons in _TYPED.items()) for one in marked)
+        return all(
+            is_turn(record) and all(record.get(mark) in persons for mark, persons in _TYPED.items())
+            for record in with_marks
+        )
 
     def can_type(self, transcript: str | None, folders: Collection[str]) -> bool:
         from pathlib import Path
@@ -81,12 +84,12 @@ class ClaudeCode(Host):
         from reasoningbank_coding_agents.install.hooks import Hook
         from reasoningbank_coding_agents.install.targets import ANSWER_S, NOTE_S, hook_groups, json_server, server_entry
 
-        named = places.named(_FOLDER)
-        folder = places.project / ".claude" if places.project else named or places.home / ".claude"
-        server = places.project / ".mcp.json" if places.project else (named or places.home) / ".claude.json"
+        config_folder = places.named(_FOLDER)
+        folder = places.project / ".claude" if places.project else config_folder or places.home / ".claude"
+        server = places.project / ".mcp.json" if places.project else (config_folder or places.home) / ".claude.json"
         line = program.line("hook", self.name)
         # None is `async`: what runs in the background dies with the agent, and a headless one ends after its turn.
-        wanted = [
+        our_hooks = [
             Hook(event="SessionStart", command=line, timeout_s=ANSWER_S),
             Hook(event="UserPromptSubmit", command=line, timeout_s=ANSWER_S),
             Hook(event="PreToolUse", command=line, timeout_s=ANSWER_S, matcher=_CHANGING),
@@ -97,11 +100,11 @@ class ClaudeCode(Host):
             Hook(event="Stop", command=line, timeout_s=ANSWER_S),
             Hook(event="SessionEnd", command=line, timeout_s=NOTE_S),
         ]
-        added = hook_groups(folder / "settings.json", wanted)
+        settings = hook_groups(folder / "settings.json", our_hooks)
         if not places.server:
-            return [added]
+            return [settings]
         entry = {"type": "stdio", **server_entry(program)}
-        return [added, json_server(server, entry, guarded=places.project is None)]
+        return [settings, json_server(server, entry, has_lock=places.project is None)]
 
     @property
     def reader(self) -> TranscriptReader:

@@ -48,10 +48,10 @@ _OWN_NAMES = {
     "session_shutdown": SESSION_END,
 }
 _ENDING = ".bash"
-"""Of the scripts: a name that somebody writes by hand has another one, or none."""
+"""Ending of the scripts: a name that somebody writes by hand has another one, or none."""
 _CALL = "exec "
 _FIRST_ROUNDS = (1, 2, 3)
-"""Of a task: in these it may be told what its prompt asks for, which it could not be told with the prompt."""
+"""Rounds of a task in which it may be told what its prompt asks for, which it could not be told with the prompt."""
 _MOST_READ_BYTES = 4_000_000
 
 
@@ -69,7 +69,7 @@ class Cline(Host):
         context = data.get("sessionContext")
         root = context.get("rootSessionId") if isinstance(context, Mapping) else None
         session = str(root or data.get("taskId") or "")
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "hook_event_name": data.get("hookName"),
             "session_id": session,
             "workspace_roots": data.get("workspaceRoots"),
@@ -77,14 +77,14 @@ class Cline(Host):
             "is_interrupt": data.get("hookName") == "agent_abort",
         }
         if session:
-            told["transcript_path"] = _transcript(session)
+            fields["transcript_path"] = _transcript(session)
         if session and data.get("iteration") in _FIRST_ROUNDS:
-            told["prompt"] = _last_words(told["transcript_path"])
+            fields["prompt"] = _last_words(fields["transcript_path"])
         for field in ("tool_call", "tool_result"):
             call = data.get(field)
             if isinstance(call, Mapping):
-                told |= _call_told(call)
-        return told
+                fields |= _call_told(call)
+        return fields
 
     def answer(self, event: str, context: str, notice: str = "") -> dict[str, Any]:
         del notice
@@ -102,7 +102,7 @@ class Cline(Host):
         from reasoningbank_coding_agents.install.targets import PROGRAM_MODE, json_server, own_file, server_entry
 
         folder = places.project / ".cline" if places.project else _home(places)
-        added = [
+        scripts = [
             own_file(
                 folder / "hooks" / f"{event}{_ENDING}",
                 f"#!/bin/sh\n{_CALL}{program.line('hook', self.name, '--event', kind)}\n",
@@ -113,9 +113,9 @@ class Cline(Host):
         ]
         if not places.server or places.project:
             # A project has no MCP servers of its own there.
-            return added
+            return scripts
         entry = {"transport": {"type": "stdio", **server_entry(program)}}
-        return [*added, json_server(folder / "data" / "settings" / "cline_mcp_settings.json", entry)]
+        return [*scripts, json_server(folder / "data" / "settings" / "cline_mcp_settings.json", entry)]
 
     @property
     def reader(self) -> TranscriptReader:
@@ -146,22 +146,24 @@ class Cline(Host):
 def _call_told(call: Mapping[str, Any]) -> dict[str, Any]:
     from reasoningbank.learn.ingest.cline import calls_in, result_of
 
-    asked = [given for given in calls_in(call.get("input")) if isinstance(given, Mapping)]
-    given = asked[0] if len(asked) == 1 else {"command": "\n".join(str(one.get("command", "")) for one in asked)}
-    if call.get("name") == "apply_patch" and "input" in given:
-        given = {"command": given["input"]}
-    told: dict[str, Any] = {"tool_name": call.get("name"), "tool_input": given, "tool_use_id": call.get("id")}
+    inputs = [item for item in calls_in(call.get("input")) if isinstance(item, Mapping)]
+    tool_input = (
+        inputs[0] if len(inputs) == 1 else {"command": "\n".join(str(item.get("command", "")) for item in inputs)}
+    )
+    if call.get("name") == "apply_patch" and "input" in tool_input:
+        tool_input = {"command": tool_input["input"]}
+    fields: dict[str, Any] = {"tool_name": call.get("name"), "tool_input": tool_input, "tool_use_id": call.get("id")}
     if "output" in call or "error" in call:
         output = call.get("output")
-        results = [result_of(one) for one in (output if isinstance(output, list) else [output])]
-        failed = bool(call.get("error")) or any(ok is False for _, ok in results)
+        results = [result_of(part) for part in (output if isinstance(output, list) else [output])]
+        is_error = bool(call.get("error")) or any(ok is False for _, ok in results)
         text = "\n".join(text for text, _ in results if text)
-        told["tool_response"] = {"output": text or str(call.get("error") or ""), "is_error": failed}
-    return told
+        fields["tool_response"] = {"output": text or str(call.get("error") or ""), "is_error": is_error}
+    return fields
 
 
 def _last_words(transcript: str) -> str:
-    """What the user asked for last, as the session's file tells it."""
+    """The user's last words, as the session's file tells them."""
     from pathlib import Path
 
     from reasoningbank.learn.ingest.cline import messages_of, prompt_of

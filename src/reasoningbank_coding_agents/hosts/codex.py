@@ -46,10 +46,10 @@ class Codex(Host):
             return ""
         return "nobody sits at this session"
 
-    def has_failed(self, data: Mapping[str, Any], printed: str) -> bool:
+    def has_failed(self, data: Mapping[str, Any], output: str) -> bool:
         from reasoningbank_coding_agents.hosts.codex_exit import has_failed
 
-        return has_failed(data, printed)
+        return has_failed(data, output)
 
     def ask_program(self, places: Places) -> Places:
         from reasoningbank.core.frozen import replace
@@ -65,7 +65,7 @@ class Codex(Host):
 
         folder = places.project / ".codex" if places.project else _home(places)
         line = program.line("hook", self.name)
-        wanted = [
+        our_hooks = [
             Hook(event="SessionStart", command=line, timeout_s=ANSWER_S),
             Hook(event="UserPromptSubmit", command=line, timeout_s=ANSWER_S),
             Hook(event="PreToolUse", command=line, timeout_s=ANSWER_S, matcher=_CHANGING),
@@ -79,7 +79,9 @@ class Codex(Host):
             Hook(event="SessionEnd", command=line, timeout_s=NOTE_S),
         ]
         own = _home(places)
-        hooks = replace(hook_groups(folder / "hooks.json", wanted), trust=partial(_trust, folder / "hooks.json", own))
+        hooks = replace(
+            hook_groups(folder / "hooks.json", our_hooks), trust=partial(_trust, folder / "hooks.json", own)
+        )
         return [hooks, _settings(folder / "config.toml", program, places)]
 
     @property
@@ -95,10 +97,10 @@ class Codex(Host):
         from reasoningbank.learn.ingest import codex
 
         payloads = [record["payload"] for record in records if record.get("type") in ("session_meta", "turn_context")]
-        remotes = (git.get("repository_url") for told in payloads if isinstance(git := told.get("git"), Mapping))
+        remotes = (git.get("repository_url") for payload in payloads if isinstance(git := payload.get("git"), Mapping))
         return SessionOrigin(
             session=next(filter(None, map(codex.session_of, records)), path.stem),
-            folder=next((told["cwd"] for told in payloads if isinstance(told.get("cwd"), str)), None),
+            folder=next((payload["cwd"] for payload in payloads if isinstance(payload.get("cwd"), str)), None),
             remote=next((address for address in remotes if isinstance(address, str)), None),
         )
 
@@ -108,14 +110,16 @@ def _home(places: Places) -> Path:
 
 
 def _trust(path: Path, folder: Path, text: str) -> tuple[bool, str] | None:
-    """Whether Codex runs our hooks in the file `path`. What its user trusts stands in the settings in `folder`."""
+    """True if Codex runs our hooks in the file `path`, and what to say of it. What its user trusts stands in the
+    settings in `folder`.
+    """
     from reasoningbank_coding_agents.hosts.codex_trust import hook_trust
     from reasoningbank_coding_agents.install import json_text, toml_text
     from reasoningbank_coding_agents.install.writing import read_seen
 
-    kept = toml_text.parse(read_seen(folder / "config.toml").text).get("hooks", {})
-    told = hook_trust(path, json_text.parse(text), kept.get("state", {}) if isinstance(kept, dict) else {})
-    return None if told is None else (told.is_whole, told.says)
+    hooks = toml_text.parse(read_seen(folder / "config.toml").text).get("hooks", {})
+    trust = hook_trust(path, json_text.parse(text), hooks.get("state", {}) if isinstance(hooks, dict) else {})
+    return None if trust is None else (trust.is_whole, trust.says)
 
 
 def _needed_switch() -> str | None:
@@ -123,17 +127,17 @@ def _needed_switch() -> str | None:
     import subprocess
     from shutil import which
 
-    named = which("codex")
-    if named is None:
+    program = which("codex")
+    if program is None:
         return SWITCH
     try:
-        told = subprocess.run(  # noqa: S603 - the agent that is being set up
-            [named, "features", "list"], capture_output=True, text=True, timeout=_PROGRAM_WAIT_S, check=False,
+        output = subprocess.run(  # noqa: S603 - the agent that is being set up
+            [program, "features", "list"], capture_output=True, text=True, timeout=_PROGRAM_WAIT_S, check=False,
             stdin=subprocess.DEVNULL,
         ).stdout  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return SWITCH
-    features = {words[0]: words[-1] for line in told.splitlines() if (words := line.split())}
+    features = {words[0]: words[-1] for line in output.splitlines() if (words := line.split())}
     if features.get("hooks") == "true":
         return None
     return "hooks" if "hooks" in features else SWITCH
@@ -150,13 +154,13 @@ def _settings(path: Path, program: Program, places: Places) -> Target:
         there = toml_text.parse(text)
         features = there.get("features", {})
         # Whoever has decided about hooks, under the old name or the new, has decided.
-        decided = isinstance(features, dict) and bool(features.keys() & {"hooks", SWITCH})
-        if places.codex_switch is not None and not decided:
+        is_decided = isinstance(features, dict) and bool(features.keys() & {"hooks", SWITCH})
+        if places.codex_switch is not None and not is_decided:
             text = toml_text.with_key(text, "features", places.codex_switch, value=True)
-        known = there.get("mcp_servers", {}).get(NAME)
-        if not places.server or (isinstance(known, dict) and server.items() <= known.items()):
+        existing = there.get("mcp_servers", {}).get(NAME)
+        if not places.server or (isinstance(existing, dict) and server.items() <= existing.items()):
             return text
-        return toml_text.with_table(text, ["mcp_servers", NAME], {**_plain(known), **server})
+        return toml_text.with_table(text, ["mcp_servers", NAME], {**_plain(existing), **server})
 
     def remove(text: str) -> str:
         there = toml_text.parse(text)
@@ -169,10 +173,10 @@ def _settings(path: Path, program: Program, places: Places) -> Target:
     return Target(path=path, holds="MCP server", blank="", add=add, remove=remove, server_call=server_call)
 
 
-def _plain(known: object) -> dict[str, object]:
-    if not isinstance(known, dict):
+def _plain(entry: object) -> dict[str, object]:
+    if not isinstance(entry, dict):
         return {}
-    return {name: value for name, value in known.items() if not isinstance(value, dict)}
+    return {name: value for name, value in entry.items() if not isinstance(value, dict)}
 
 
 HOST = Codex()

@@ -1,4 +1,4 @@
-"""Whether a command that Codex ran has failed. Its event tells what was printed, and not the exit code.
+"""Failure of a command that Codex ran. Its event tells what was printed, and not the exit code.
 
 The session file tells the code: the program completes an item there before it calls the hook. Where it does not (an
 older Codex, an output of megabytes), what was printed decides, unless the command only shows what stands somewhere.
@@ -21,20 +21,20 @@ _SHOWS_TEXT = pattern(
 )
 
 
-def has_failed(data: Mapping[str, Any], printed: str) -> bool:
-    """Whether the command of an event after a tool went wrong."""
-    given = data.get("tool_input")
-    command = given.get("command") if isinstance(given, Mapping) else None
+def has_failed(data: Mapping[str, Any], output: str) -> bool:
+    """True if the command of an event after a tool went wrong."""
+    tool_input = data.get("tool_input")
+    command = tool_input.get("command") if isinstance(tool_input, Mapping) else None
     if data.get("tool_name") != "Bash" or not isinstance(command, str):
         return False
     code = _exit_code(data.get("transcript_path"), data.get("tool_use_id"))
     if code is not None and not (code == 0 and _PIPE.search(command)):
         return code != 0
-    if not printed.strip() or _SHOWS_TEXT.match(command):
+    if not output.strip() or _SHOWS_TEXT.match(command):
         return False
     from reasoningbank.learn.offline.failure_kind import reads_as_failure
 
-    return reads_as_failure(printed)
+    return reads_as_failure(output)
 
 
 def _exit_code(transcript: object, call: object) -> int | None:
@@ -47,9 +47,9 @@ def _exit_code(transcript: object, call: object) -> int | None:
             lines = file.read(TAIL_BYTES).splitlines()
     except OSError:
         return None
-    wanted = json.dumps(call).encode()
+    needle = json.dumps(call).encode()
     for line in reversed(lines):
-        if wanted in line and b'"exit_code"' in line:
+        if needle in line and b'"exit_code"' in line:
             try:
                 payload = json.loads(line)["payload"]
                 code = payload.get("item", payload)["exit_code"]

@@ -1,4 +1,4 @@
-"""Whether Codex trusts our hooks: it runs none that its user has not looked at.
+"""Trust of Codex in our hooks: it runs none that its user has not looked at.
 
 Reads what Codex keeps in `[hooks.state]` of its settings: under the file of a hook, its event and its place there, a
 digest of the hook as it was trusted. Nothing is started and nothing written: to trust is the user's to do.
@@ -45,7 +45,9 @@ class HookTrust(NamedTuple):
 
 
 def hook_trust(path: Path, settings: Mapping[str, Any], state: Mapping[str, Any]) -> HookTrust | None:
-    """Of our hooks in the file `path`, which holds `settings`; None where none is ours. `state` is Codex's own."""
+    """Trust in our hooks in the file `path`, which holds `settings`; None where none is ours. `state` is Codex's
+    own.
+    """
     verdicts = [_verdict(digest, state.get(f"{path}:{place}")) for place, digest in _our_hooks(settings)]
     if not verdicts:
         return None
@@ -53,12 +55,12 @@ def hook_trust(path: Path, settings: Mapping[str, Any], state: Mapping[str, Any]
     return HookTrust(hooks=len(verdicts), **counts)
 
 
-def _verdict(digest: str, known: object) -> str:
-    told = known if isinstance(known, Mapping) else {}
-    if told.get("enabled") is False:
+def _verdict(digest: str, entry: object) -> str:
+    fields = entry if isinstance(entry, Mapping) else {}
+    if fields.get("enabled") is False:
         return "off"
-    trusted = told.get("trusted_hash")
-    return "untrusted" if not trusted else "trusted" if trusted == digest else "changed"
+    trusted_hash = fields.get("trusted_hash")
+    return "untrusted" if not trusted_hash else "trusted" if trusted_hash == digest else "changed"
 
 
 def _our_hooks(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -69,16 +71,16 @@ def _our_hooks(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             calls = group.get("hooks") if isinstance(group, Mapping) else None
             for place, call in enumerate(calls if isinstance(calls, list) else ()):
                 if isinstance(call, Mapping) and is_ours(call.get("command")):
-                    named = _BORDER.sub("_", event).lower()
-                    yield f"{named}:{number}:{place}", _digest(event, named, group.get("matcher"), call)
+                    event_name = _BORDER.sub("_", event).lower()
+                    yield f"{event_name}:{number}:{place}", _digest(event, event_name, group.get("matcher"), call)
 
 
-def _digest(event: str, named: str, matcher: object, call: Mapping[str, Any]) -> str:
+def _digest(event: str, event_name: str, matcher: object, call: Mapping[str, Any]) -> str:
     timeout = call.get("timeout", DEFAULT_TIMEOUT_S)
-    told: dict[str, Any] = {"type": "command", "command": call["command"], "timeout": timeout, "async": False}
+    hook: dict[str, Any] = {"type": "command", "command": call["command"], "timeout": timeout, "async": False}
     if call.get("statusMessage"):
-        told["statusMessage"] = call["statusMessage"]
-    identity: dict[str, Any] = {"event_name": named, "hooks": [told]}
+        hook["statusMessage"] = call["statusMessage"]
+    identity: dict[str, Any] = {"event_name": event_name, "hooks": [hook]}
     if matcher is not None and event not in _NO_MATCHER:
         identity["matcher"] = matcher
     raw = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -50,28 +50,32 @@ class CopilotCli(Host):
     shows_notices = False
 
     def in_common_terms(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        told = {_FIELDS.get(name, name): value for name, value in data.items()}
-        session = told.get("session_id")
-        if isinstance(session, str) and not told.get("transcript_path"):
+        fields = {_FIELDS.get(name, name): value for name, value in data.items()}
+        session = fields.get("session_id")
+        if isinstance(session, str) and not fields.get("transcript_path"):
             # Only some events name it.
             from pathlib import Path
 
             from reasoningbank.config.environment import folder_named
 
             folder = folder_named(_FOLDER) or Path.home() / ".copilot"
-            told["transcript_path"] = str(folder / "session-state" / Path(session).name / "events.jsonl")
-        if isinstance(told.get("tool_input"), str):
+            fields["transcript_path"] = str(folder / "session-state" / Path(session).name / "events.jsonl")
+        if isinstance(fields.get("tool_input"), str):
             # A patch comes as it is.
-            told["tool_input"] = {"command": told["tool_input"]}
-        result = told.get("tool_response")
+            fields["tool_input"] = {"command": fields["tool_input"]}
+        result = fields.get("tool_response")
         if isinstance(result, Mapping):
             from reasoningbank.learn.ingest.shell_report import shell_report
 
             text = result.get("textResultForLlm")
             output, code = shell_report(text if isinstance(text, str) else "")
-            failed = result.get("resultType") not in ("success", None)
-            told["tool_response"] = {"output": output, "is_error": failed, **({} if code is None else {"code": code})}
-        return told
+            is_error = result.get("resultType") not in ("success", None)
+            fields["tool_response"] = {
+                "output": output,
+                "is_error": is_error,
+                **({} if code is None else {"code": code}),
+            }
+        return fields
 
     def answer(self, event: str, context: str, notice: str = "") -> dict[str, Any]:
         del notice
@@ -101,14 +105,14 @@ class CopilotCli(Host):
         def entry(hook: Hook) -> dict[str, object]:
             return {"type": "command", shell: hook.command + in_any_case, "timeoutSec": hook.timeout_s}
 
-        wanted = [
+        our_hooks = [
             Hook(event=event, command=program.line("hook", self.name, "--event", kind), timeout_s=ANSWER_S)
             for event, kind in _EVENTS.items()
         ]
-        added = hook_entries(home / "hooks" / "reasoningbank.json", wanted, entry)
+        hooks_file = hook_entries(home / "hooks" / "reasoningbank.json", our_hooks, entry)
         if not places.server:
-            return [added]
-        return [added, json_server(server, {"type": "local", **server_entry(program), "tools": ["*"]})]
+            return [hooks_file]
+        return [hooks_file, json_server(server, {"type": "local", **server_entry(program), "tools": ["*"]})]
 
     @property
     def reader(self) -> TranscriptReader:
@@ -123,8 +127,8 @@ class CopilotCli(Host):
         from reasoningbank.learn.ingest.copilot_cli import START
 
         starts = (record["data"].get("context") for record in records if record["type"] == START)
-        told = next((context for context in starts if isinstance(context, Mapping)), {})
-        folder = told.get("cwd")
+        start = next((context for context in starts if isinstance(context, Mapping)), {})
+        folder = start.get("cwd")
         return SessionOrigin(session=path.parent.name, folder=folder if isinstance(folder, str) else None)
 
 

@@ -63,7 +63,7 @@ class Cursor(Host):
         from reasoningbank_coding_agents.install.targets import ANSWER_S, hook_entries, json_server, server_entry
 
         folder = (places.project or places.home) / ".cursor"
-        wanted = [
+        our_hooks = [
             Hook(
                 event=event,
                 command=program.line("hook", self.name, "--event", event),
@@ -72,8 +72,8 @@ class Cursor(Host):
             )
             for event, matcher in _HOOKS.items()
         ]
-        added = hook_entries(folder / "hooks.json", wanted, flat)
-        return [added, json_server(folder / "mcp.json", server_entry(program))] if places.server else [added]
+        hooks_file = hook_entries(folder / "hooks.json", our_hooks, flat)
+        return [hooks_file, json_server(folder / "mcp.json", server_entry(program))] if places.server else [hooks_file]
 
     @property
     def reader(self) -> TranscriptReader:
@@ -89,7 +89,7 @@ class Cursor(Host):
         """In the repository that most of the calls name a path of."""
         from collections import Counter
 
-        roots = Counter(root for named in _named_paths(records) if (root := _repository(named)) is not None)
+        roots = Counter(root for call_path in _named_paths(records) if (root := _repository(call_path)) is not None)
         return SessionOrigin(session=path.stem, folder=roots.most_common(1)[0][0] if roots else None)
 
 
@@ -99,8 +99,8 @@ def _named_paths(records: list[dict[str, Any]]) -> Iterator[Path]:
     for record in records:
         content = record["message"]["content"]
         for block in content if isinstance(content, list) else ():
-            given = block.get("input") if isinstance(block, Mapping) else None
-            paths = [given.get(name) for name in _PATH_ARGUMENTS] if isinstance(given, Mapping) else []
+            tool_input = block.get("input") if isinstance(block, Mapping) else None
+            paths = [tool_input.get(name) for name in _PATH_ARGUMENTS] if isinstance(tool_input, Mapping) else []
             for value in paths:
                 if isinstance(value, str) and Path(value).is_absolute():
                     yield Path(value)

@@ -52,18 +52,18 @@ class GeminiCli(Host):
         from reasoningbank.learn.ingest.shell_report import shell_report
         from reasoningbank.learn.ingest.text import plain
 
-        told = response["llmContent"]
-        output, code = shell_report(told if isinstance(told, str) else plain(told))
+        content = response["llmContent"]
+        output, code = shell_report(content if isinstance(content, str) else plain(content))
         # Of a tool that could not run it passes nothing on but the error, so that is no failure to speak at.
         return {**data, "tool_response": {"output": output, **({} if code is None else {"exit_code": code})}}
 
     def answer(self, event: str, context: str, notice: str = "") -> dict[str, Any]:
-        told = super().answer(event, context, notice)
-        inner = told.get("hookSpecificOutput")
+        fields = super().answer(event, context, notice)
+        inner = fields.get("hookSpecificOutput")
         if inner is not None:
             own = next((name for name, kind in self.events.items() if kind == event), event)
-            told["hookSpecificOutput"] = {**inner, "hookEventName": own}
-        return told
+            fields["hookSpecificOutput"] = {**inner, "hookEventName": own}
+        return fields
 
     def refusal(self, event: str, reason: str, *, asks_user: bool = False) -> dict[str, Any]:
         del event, asks_user
@@ -85,7 +85,7 @@ class GeminiCli(Host):
 
         path = (places.project or places.home) / self.settings_folder / "settings.json"
         about_tools = (BEFORE_TOOL, AFTER_TOOL, AFTER_FAILURE)
-        wanted = [
+        our_hooks = [
             Hook(
                 event=event,
                 command=program.line("hook", self.name, "--event", kind),
@@ -94,8 +94,8 @@ class GeminiCli(Host):
             )
             for event, kind in self.events.items()
         ]
-        added = hook_groups(path, wanted, per_second=MILLISECONDS)
-        return [both_in_one(added, json_server(path, server_entry(program))) if places.server else added]
+        hooks_file = hook_groups(path, our_hooks, per_second=MILLISECONDS)
+        return [both_in_one(hooks_file, json_server(path, server_entry(program))) if places.server else hooks_file]
 
     @property
     def reader(self) -> TranscriptReader:
@@ -107,10 +107,10 @@ class GeminiCli(Host):
         return (places.home / self.settings_folder / "tmp").glob("*/chats/*.jsonl")
 
     def origin_of(self, path: Path, records: list[dict[str, Any]]) -> SessionOrigin:
-        told = (record["sessionId"] for record in records if isinstance(record.get("sessionId"), str))
+        sessions = (record["sessionId"] for record in records if isinstance(record.get("sessionId"), str))
         root = path.parent.parent / ".project_root"
         folder = read_plain(root).decode("utf-8", "replace").strip() if root.is_file() else ""
-        return SessionOrigin(session=next(told, path.stem), folder=folder or None)
+        return SessionOrigin(session=next(sessions, path.stem), folder=folder or None)
 
 
 HOST = GeminiCli()

@@ -1,4 +1,4 @@
-"""What the rest of the program asks of a coding agent. Each has one file here that answers it.
+"""Contract of a coding agent: what the rest of the program asks of it. Each has one file here that answers it.
 
 Importing such a file must stay cheap, for a hook does it at every step: what only an installation or a reading of
 transcripts needs is imported inside the method that needs it.
@@ -33,7 +33,7 @@ class TranscriptReader(Protocol):
 
 
 class SessionOrigin(NamedTuple):
-    """What a transcript says about its session."""
+    """Session, folder and remote of a transcript."""
 
     session: str
     folder: str | None
@@ -54,44 +54,46 @@ class Host(ABC):
     """False where transcripts leave out what tools returned: then the hooks write the session down themselves."""
     note_after_install: ClassVar[str] = ""
     can_deny: ClassVar[bool] = True
-    """Whether a hook before a tool may refuse the call, with a reason that the model reads before it goes on."""
+    """True if a hook before a tool may refuse the call, with a reason that the model reads before it goes on."""
     can_ask: ClassVar[bool] = True
-    """Whether a hook before a tool may have the user asked, with a reason that the user reads."""
+    """True if a hook before a tool may have the user asked, with a reason that the user reads."""
     reads_context_at: ClassVar[Sequence[str]] = TAKE_CONTEXT
     """The events after which the model is given what a hook says; before a tool, it reads that with the result."""
     shows_notices: ClassVar[bool] = True
-    """Whether the user sees the line that a hook has for them."""
+    """True if the user sees the line that a hook has for them."""
 
     # ------------------------------------------------------------ hooks
 
-    def event_kind(self, named: str) -> str | None:
+    def event_kind(self, name: str) -> str | None:
         """Which of `EVENTS` an event of this agent amounts to; None for one that is nothing to us."""
-        lowered = named.lower()
-        return self.event_names.get(lowered) or next((event for event in EVENTS if event.lower() == lowered), None)
+        lower_name = name.lower()
+        return self.event_names.get(lower_name) or next(
+            (event for event in EVENTS if event.lower() == lower_name), None
+        )
 
     def in_common_terms(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What it sends to a hook, under the names that Claude Code has for it."""
+        """The data that it sends to a hook, under the names that Claude Code has for it."""
         return data
 
     def answer(self, event: str, context: str, notice: str = "") -> dict[str, Any]:
-        """What a hook prints: advice only. An empty one prints nothing."""
-        told: dict[str, Any] = {}
+        """Output of a hook: advice only. An empty one prints nothing."""
+        fields: dict[str, Any] = {}
         if context and event in self.reads_context_at:
-            told["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
+            fields["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
         if notice:
-            told["systemMessage"] = notice
-        return told
+            fields["systemMessage"] = notice
+        return fields
 
-    def has_failed(self, data: Mapping[str, Any], printed: str) -> bool:
-        """Whether the tool of an event after it went wrong, where the event itself does not say so."""
-        del data, printed
+    def has_failed(self, data: Mapping[str, Any], output: str) -> bool:
+        """True if the tool of an event after it went wrong, where the event itself does not say so."""
+        del data, output
         return False
 
     def refusal(self, event: str, reason: str, *, asks_user: bool = False) -> dict[str, Any]:
-        """What a hook prints to stop a call before it runs: it is refused, or the user is asked."""
+        """Output of a hook that stops a call before it runs: it is refused, or the user is asked."""
         decision = "ask" if asks_user else "deny"
-        told = {"hookEventName": event, "permissionDecision": decision, "permissionDecisionReason": reason}
-        return {"hookSpecificOutput": told}
+        fields = {"hookEventName": event, "permissionDecision": decision, "permissionDecisionReason": reason}
+        return {"hookSpecificOutput": fields}
 
     def withheld_prompt(self, reason: str) -> dict[str, Any]:
         """Output of a hook that keeps a prompt from the model, with a reason that the user reads; nothing where that is
@@ -100,7 +102,7 @@ class Host(ABC):
         return {"decision": "block", "reason": reason}
 
     def first_event(self, session: str, cwd: str) -> dict[str, Any]:
-        """What it sends when a session starts, to try an installation out."""
+        """The data that it sends when a session starts, to try an installation out."""
         return {
             "session_id": session,
             "transcript_path": None,
@@ -159,6 +161,6 @@ class Host(ABC):
         return None
 
     def origin_of(self, path: Path, records: list[dict[str, Any]]) -> SessionOrigin:
-        """What a transcript tells about its session."""
-        told = (record["cwd"] for record in records if isinstance(record.get("cwd"), str) and record["cwd"])
-        return SessionOrigin(session=path.stem, folder=next(told, None))
+        """Session, folder and remote, as a transcript tells them."""
+        folders = (record["cwd"] for record in records if isinstance(record.get("cwd"), str) and record["cwd"])
+        return SessionOrigin(session=path.stem, folder=next(folders, None))

@@ -40,14 +40,14 @@ class OpenCode(Host):
 
         home = (places.named("XDG_CONFIG_HOME") or places.home / ".config") / "opencode"
         folder = places.project / ".opencode" if places.project else places.named("OPENCODE_CONFIG_DIR") or home
-        added = own_file(folder / "plugin" / "reasoningbank.js", _plugin(program, self.name), start_call=_start_call)
+        plugin = own_file(folder / "plugin" / "reasoningbank.js", _plugin(program, self.name), start_call=_start_call)
         if not places.server:
-            return [added]
+            return [plugin]
         settings = (places.project or folder) / "opencode.json"
         if not settings.exists() and settings.with_suffix(".jsonc").exists():
             settings = settings.with_suffix(".jsonc")
         entry = {"type": "local", "command": program.call(*MCP_ARGUMENTS), "enabled": True}
-        return [added, json_server(settings, entry, under="mcp")]
+        return [plugin, json_server(settings, entry, under="mcp")]
 
     @property
     def reader(self) -> TranscriptReader:

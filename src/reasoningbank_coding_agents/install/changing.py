@@ -24,7 +24,7 @@ class FileChange:
     target: Target
     was: Seen
     text: str | None
-    """What the file should say; None when there should be none."""
+    """Text that the file should have; None when there should be none."""
     kept: Path | None = None
     """The copy whose bytes these are."""
 
@@ -65,33 +65,33 @@ def uninstalling(targets: Sequence[Target]) -> list[FileChange]:
     changes = []
     for target in targets:
         was = read_seen(target.path)
-        text, kept = _text_before(target, was)
-        changes.append(FileChange(target=target, was=was, text=text, kept=kept))
+        text, copy = _text_before(target, was)
+        changes.append(FileChange(target=target, was=was, text=text, kept=copy))
     return changes
 
 
 def write(changes: Sequence[FileChange], now: float, *, copies: bool = True) -> list[Written]:
     """All of them, or none: what was written before one that fails is put back."""
-    written: list[Written] = []
+    results: list[Written] = []
     try:
         for change in changes:
             if change.kind == "unchanged":
-                written.append(Written(change=change, backup=None))
+                results.append(Written(change=change, backup=None))
                 continue
             # What we made alone needs no copy: installing makes it again.
             ours = change.kept is not None or change.text is None
             backup = back_up(change.was, now) if copies and not ours else None
-            replace_file(change.was, change.text, guarded=change.target.guarded, mode=change.target.mode)
-            written.append(Written(change=change, backup=backup))
+            replace_file(change.was, change.text, has_lock=change.target.guarded, mode=change.target.mode)
+            results.append(Written(change=change, backup=backup))
     except BankError:
-        for done in written:
-            if done.change.kind != "unchanged":
-                put_back(done.change.was)
+        for result in results:
+            if result.change.kind != "unchanged":
+                put_back(result.change.was)
         raise
     for change in changes:
         if change.kept is not None:
             change.kept.unlink(missing_ok=True)
-    return written
+    return results
 
 
 def _add_entries(target: Target, text: str) -> str:

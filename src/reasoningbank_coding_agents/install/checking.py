@@ -1,7 +1,7 @@
 """Checks an installation: starts what stands in the settings as the agent would start it.
 
-Knows what an agent sends first (a session start, `initialize`) and what must come back. Whatever is started here is
-ended here.
+Sends what an agent sends first (a session start, `initialize`) and looks at what comes back. Whatever is started here
+is ended here.
 """
 
 from __future__ import annotations
@@ -54,22 +54,22 @@ def findings(agent: str, targets: Sequence[Target], *, session: str, cwd: Path) 
     for target, text in ours:
         if target.start_call is not None:
             yield _hook(agent, target.start_call(text), session, cwd)
-        told = target.trust(text) if target.trust is not None else None
-        if told is not None:
-            yield InstallCheck("ok" if told[0] else "warn", told[1])
+        trust = target.trust(text) if target.trust is not None else None
+        if trust is not None:
+            yield InstallCheck("ok" if trust[0] else "warn", trust[1])
         command = target.server_call(text) if target.server_call is not None else None
         if command:
             yield _server(agent, command, cwd)
 
 
 def named_option(targets: Sequence[Target], option: str) -> str | None:
-    """What the installed hooks were told by an option, such as the bank to use, if they were told."""
+    """Value that the installed hooks have for an option, such as the bank to use, if they have one."""
     for target in targets:
         try:
-            found = target.start_call(read_seen(target.path).text) if target.start_call is not None else None
+            call = target.start_call(read_seen(target.path).text) if target.start_call is not None else None
         except BankError:
             continue
-        words = shlex.split(found.command) if found is not None else []
+        words = shlex.split(call.command) if call is not None else []
         if option in words[:-1]:
             return words[words.index(option) + 1]
     return None
@@ -92,21 +92,21 @@ def _settings(agent: str, target: Target, text: str) -> InstallCheck:
 
 def _has_plugin(text: str) -> bool:
     """Claude Code's own word for it; other agents' files say nothing of the kind."""
-    enabled = json_text.parse(text).get("enabledPlugins") if text.lstrip().startswith("{") else None
-    return isinstance(enabled, dict) and any(on is True and name.startswith(f"{NAME}@") for name, on in enabled.items())
+    plugins = json_text.parse(text).get("enabledPlugins") if text.lstrip().startswith("{") else None
+    return isinstance(plugins, dict) and any(on is True and name.startswith(f"{NAME}@") for name, on in plugins.items())
 
 
 # ---------------------------------------------------------------- a hook
 
 
-def _hook(agent: str, found: HookCall | None, session: str, cwd: Path) -> InstallCheck:
-    if found is None:
+def _hook(agent: str, call: HookCall | None, session: str, cwd: Path) -> InstallCheck:
+    if call is None:
         return InstallCheck("warn", f"no hook for the start of a session; `{NAME} install {agent}` adds it.")
-    command, limit_s = found
+    command, limit_s = call
     began = time.monotonic()
     try:
         # As the agents do it: the line goes to a shell.
-        done = subprocess.run(  # noqa: S602 - the very command of the settings, which the agent runs all the time
+        process = subprocess.run(  # noqa: S602 - the very command of the settings, which the agent runs all the time
             command,
             shell=True,
             input=json.dumps(host_named(agent).first_event(session, str(cwd))).encode(),
@@ -117,18 +117,20 @@ def _hook(agent: str, found: HookCall | None, session: str, cwd: Path) -> Instal
         )
     except subprocess.TimeoutExpired:
         return InstallCheck("fail", f"the hook did not answer within {limit_s:g} s: {command}")
-    problem = _problem(agent, command, done)
+    problem = _problem(agent, command, process)
     return problem or InstallCheck("ok", f"the hook answers in {time.monotonic() - began:.2f} s (of {limit_s:g} s)")
 
 
-def _problem(agent: str, command: str, done: subprocess.CompletedProcess[bytes]) -> InstallCheck | None:
-    complaints = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    if done.returncode != 0:
-        said = complaints[-1] if complaints else f"it ended with {done.returncode}"
+def _problem(agent: str, command: str, process: subprocess.CompletedProcess[bytes]) -> InstallCheck | None:
+    complaints = process.stderr.decode("utf-8", "replace").strip().splitlines()
+    if process.returncode != 0:
+        complaint = complaints[-1] if complaints else f"it ended with {process.returncode}"
         hint = f"`{NAME} install {agent}` writes it anew"
-        return InstallCheck("fail", f"the hook does not run ({said}): {command}. {hint}.")
-    if not _is_answer(done.stdout):
-        return InstallCheck("fail", f"the hook answers with something that {agent} cannot read: {done.stdout[:80]!r}")
+        return InstallCheck("fail", f"the hook does not run ({complaint}): {command}. {hint}.")
+    if not _is_answer(process.stdout):
+        return InstallCheck(
+            "fail", f"the hook answers with something that {agent} cannot read: {process.stdout[:80]!r}"
+        )
     return InstallCheck("warn", f"the hook ran, but says: {complaints[-1]}") if complaints else None
 
 
@@ -165,8 +167,8 @@ def _server(agent: str, command: Sequence[str], cwd: Path) -> InstallCheck:
     try:
         name = json.loads(answer)["result"]["serverInfo"]["name"]
     except (ValueError, KeyError, TypeError):
-        said = complaint.strip().splitlines()[-1] if complaint.strip() else f"nothing within {MCP_WAIT_S:g} s"
-        return InstallCheck("fail", f"the MCP server does not answer `initialize`: {said}")
+        reason = complaint.strip().splitlines()[-1] if complaint.strip() else f"nothing within {MCP_WAIT_S:g} s"
+        return InstallCheck("fail", f"the MCP server does not answer `initialize`: {reason}")
     return InstallCheck("ok", f"the MCP server {name} answers in {time.monotonic() - began:.2f} s")
 
 

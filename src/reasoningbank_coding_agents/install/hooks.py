@@ -3,7 +3,7 @@
     {"hooks": {EVENT: [{"matcher": …, "hooks": [{"type": "command", "command": …, "timeout": …}]}]}}
     {"version": 1, "hooks": {EVENT: [{"command": …, "matcher": …, "timeout": …}]}}
 
-Knows which entries are ours by what they call, whoever installed them. Everything else in the file is left alone.
+Entries are ours by what they call, whoever installed them. Everything else in the file is left alone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Hook:
 
 
 class HookCall(NamedTuple):
-    """What settings say about calling a hook."""
+    """A call of a hook, as settings say it."""
 
     command: str
     limit_s: float
@@ -46,28 +46,28 @@ def hook_group(hook: Hook, per_second: int = 1) -> dict[str, Any]:
 
 def with_groups(text: str, hooks: Sequence[Hook], *, per_second: int = 1) -> str:
     """Exactly these of ours; a text that has them already comes back as it is."""
-    wanted = [(hook.event, hook_group(hook, per_second)) for hook in hooks]
+    groups = [(hook.event, hook_group(hook, per_second)) for hook in hooks]
     there = [(event, group) for event, _, group in _groups(text) if any(map(_calls_us, group[HOOKS]))]
-    if _same(there, wanted):
+    if _same(there, groups):
         return text
     text = without_groups(text)
-    for event, group in wanted:
+    for event, group in groups:
         text = with_item(text, [HOOKS, event], group)
     return text
 
 
 def without_groups(text: str) -> str:
-    found = [
+    places = [
         (event, index, number)
         for event, index, group in _groups(text)
         for number, call in enumerate(group[HOOKS])
         if _calls_us(call)
     ]
-    for event, index, number in reversed(found):
+    for event, index, number in reversed(places):
         text = without(text, [HOOKS, event, index, HOOKS, number])
         if not parse(text)[HOOKS][event][index][HOOKS]:
             text = without(text, [HOOKS, event, index])
-    return _drop_empty_lists(text, {event for event, _, _ in found})
+    return _drop_empty_lists(text, {event for event, _, _ in places})
 
 
 def _groups(text: str) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
@@ -86,28 +86,28 @@ def flat(hook: Hook) -> dict[str, Any]:
 
 
 def with_entries(text: str, hooks: Sequence[Hook], entry: Callable[[Hook], dict[str, Any]] = flat) -> str:
-    wanted = [(hook.event, entry(hook)) for hook in hooks]
+    pairs = [(hook.event, entry(hook)) for hook in hooks]
     there = [(event, entry) for event, entries in _events(text).items() for entry in entries if _calls_us(entry)]
-    if _same(there, wanted):
+    if _same(there, pairs):
         return text
     text = without_entries(text)
     if "version" not in parse(text):
         text = with_member(text, ["version"], 1)
-    for event, made in wanted:
-        text = with_item(text, [HOOKS, event], made)
+    for event, item in pairs:
+        text = with_item(text, [HOOKS, event], item)
     return text
 
 
 def without_entries(text: str) -> str:
-    found = [
+    places = [
         (event, index)
         for event, entries in _events(text).items()
         for index, entry in enumerate(entries)
         if _calls_us(entry)
     ]
-    for event, index in reversed(found):
+    for event, index in reversed(places):
         text = without(text, [HOOKS, event, index])
-    return _drop_empty_lists(text, {event for event, _ in found})
+    return _drop_empty_lists(text, {event for event, _ in places})
 
 
 # ---------------------------------------------------------------- both
@@ -147,8 +147,8 @@ def _command(call: Mapping[str, Any]) -> object:
     return next((call[name] for name in _COMMANDS if name in call), None)
 
 
-def _same(there: Sequence[tuple[str, Any]], wanted: Sequence[tuple[str, Any]]) -> bool:
-    return sorted(there, key=lambda pair: pair[0]) == sorted(wanted, key=lambda pair: pair[0])
+def _same(there: Sequence[tuple[str, Any]], ours: Sequence[tuple[str, Any]]) -> bool:
+    return sorted(there, key=lambda pair: pair[0]) == sorted(ours, key=lambda pair: pair[0])
 
 
 def _drop_empty_lists(text: str, events: set[str]) -> str:

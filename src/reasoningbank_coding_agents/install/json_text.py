@@ -1,7 +1,8 @@
 """Edits JSON files of other programs as text: what is not ours keeps every byte, comments included.
 
-Knows where each value of a text begins and ends. Comments and trailing commas, which some programs allow, are read and
-kept. Every change is checked against the same change made to the parsed value, so that no slip here reaches a file.
+A parser with positions: it finds where each value of a text begins and ends. Comments and trailing commas, which some
+programs allow, are read and kept. Every change is checked against the same change made to the parsed value, so that no
+slip here reaches a file.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class JsonNode(NamedTuple):
     end: int
     value: Any
     keys: tuple[str, ...] | None
-    """Of an object, in order; None for everything else."""
+    """Keys of an object, in order; None for everything else."""
     starts: tuple[int, ...]
     """Where each member (with its key) or item begins."""
     children: tuple[JsonNode, ...]
@@ -50,17 +51,17 @@ def parse(text: str) -> Any:
 def with_member(text: str, path: Sequence[str], value: object) -> str:
     """The object member at `path` set to `value`; objects on the way are made where they are missing."""
     node, depth = _nearest(text, path)
-    expected = holder = deepcopy(parse(text))
+    target = holder = deepcopy(parse(text))
     for name in path[:-1]:
         holder = holder.setdefault(name, {})
     holder[path[-1]] = value
     if depth == len(path):
-        changed = text[: node.start] + _format(value, _indent(text, node.start), text) + text[node.end :]
+        new_text = text[: node.start] + _format(value, _indent(text, node.start), text) + text[node.end :]
     else:
         for name in reversed(path[depth + 1 :]):
             value = {name: value}
-        changed = _insert(text, node, f"{json.dumps(path[depth], ensure_ascii=False)}: ", value)
-    return _validate(changed, expected)
+        new_text = _insert(text, node, f"{json.dumps(path[depth], ensure_ascii=False)}: ", value)
+    return _validate(new_text, target)
 
 
 def with_item(text: str, path: Sequence[str], value: object) -> str:
@@ -70,18 +71,18 @@ def with_item(text: str, path: Sequence[str], value: object) -> str:
         return with_member(text, path, [value])
     if node.keys is not None or not isinstance(node.value, list):
         raise InvalidInput(f"{'.'.join(path)} is not a list")
-    expected = deepcopy(parse(text))
-    _at(expected, path).append(value)
-    return _validate(_insert(text, node, "", value), expected)
+    target = deepcopy(parse(text))
+    _at(target, path).append(value)
+    return _validate(_insert(text, node, "", value), target)
 
 
 def without(text: str, path: Path) -> str:
     """The same text without the member or item at `path`."""
-    expected = deepcopy(parse(text))
-    del _at(expected, path[:-1])[path[-1]]
+    target = deepcopy(parse(text))
+    del _at(target, path[:-1])[path[-1]]
     parent = _found(_root(text), path[:-1])
     index = parent.keys.index(str(path[-1])) if parent.keys is not None else int(path[-1])
-    return _validate(_cut(text, parent, index), expected)
+    return _validate(_cut(text, parent, index), target)
 
 
 def without_if_bare(text: str, path: Path) -> str:
@@ -199,10 +200,10 @@ def _at(value: Any, path: Path) -> Any:
     return value
 
 
-def _validate(changed: str, expected: Any) -> str:
-    if parse(changed) != expected:
+def _validate(new_text: str, target: Any) -> str:
+    if parse(new_text) != target:
         raise InvalidInput("it is laid out in a way that cannot be changed safely")
-    return changed
+    return new_text
 
 
 # ---------------------------------------------------------------- changing
@@ -212,9 +213,9 @@ def _insert(text: str, node: JsonNode, label: str, value: object) -> str:
     close = node.end - 1
     if not node.children:
         indent = _indent(text, node.start)
-        told = label + _format(value, indent + _unit(text), text)
-        held, line = text[node.start + 1 : close].rstrip(), _newline(text)
-        return f"{text[: node.start + 1]}{held}{line}{indent}{_unit(text)}{told}{line}{indent}{text[close:]}"
+        entry = label + _format(value, indent + _unit(text), text)
+        inside, line = text[node.start + 1 : close].rstrip(), _newline(text)
+        return f"{text[: node.start + 1]}{inside}{line}{indent}{_unit(text)}{entry}{line}{indent}{text[close:]}"
     last = node.children[-1].end
     comma = _comma_at(text[last:close])
     missing = "," if comma is None else ""
@@ -222,16 +223,17 @@ def _insert(text: str, node: JsonNode, label: str, value: object) -> str:
     if "\n" not in text[node.start : node.end]:
         return f"{text[:last]}{missing} {label}{json.dumps(value, ensure_ascii=False)}{text[last:]}"
     indent = _indent(text, node.starts[0])
-    told = label + _format(value, indent, text)
+    entry = label + _format(value, indent, text)
     # A comment behind the last value stays with it.
     rest = _end_of(_SAME_LINE, text, last)
-    return f"{text[:last]}{missing}{text[last:rest]}{_newline(text)}{indent}{told}{text[rest:]}"
+    return f"{text[:last]}{missing}{text[last:rest]}{_newline(text)}{indent}{entry}{text[rest:]}"
 
 
 def _cut(text: str, node: JsonNode, index: int) -> str:
     start, end, close = node.starts[index], node.children[index].end, node.end - 1
     last = index == len(node.children) - 1
-    end += _after_comma(text[end : close if last else node.starts[index + 1]])
+    comma = _comma_at(text[end : close if last else node.starts[index + 1]])
+    end += 0 if comma is None else comma + 1
     if len(node.children) == 1:
         around = text[node.start + 1 : start] + text[end:close]
         return text[: node.start + 1] + (around if around.strip() else "") + text[close:]
@@ -240,8 +242,8 @@ def _cut(text: str, node: JsonNode, index: int) -> str:
     before = node.children[index - 1].end
     between = text[before:start]
     comma = _comma_at(between)
-    kept = between if comma is None else between[:comma] + between[comma + 1 :]
-    return text[:before] + _LINE_BEGUN.sub("", kept) + text[end:]
+    gap = between if comma is None else between[:comma] + between[comma + 1 :]
+    return text[:before] + _LINE_BEGUN.sub("", gap) + text[end:]
 
 
 def _past(text: str, at: int) -> int:
@@ -260,16 +262,11 @@ def _comma_at(gap: str) -> int | None:
     return position if gap[position : position + 1] == "," else None
 
 
-def _after_comma(gap: str) -> int:
-    comma = _comma_at(gap)
-    return 0 if comma is None else comma + 1
-
-
 def _format(value: object, indent: str, text: str) -> str:
     if "\n" not in text.strip() and len(text.strip()) > len("{}"):
         return json.dumps(value, ensure_ascii=False)
-    told = json.dumps(value, ensure_ascii=False, indent=_unit(text))
-    return told.replace("\n", f"{_newline(text)}{indent}")
+    dump = json.dumps(value, ensure_ascii=False, indent=_unit(text))
+    return dump.replace("\n", f"{_newline(text)}{indent}")
 
 
 def _indent(text: str, at: int) -> str:

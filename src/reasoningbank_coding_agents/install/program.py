@@ -1,7 +1,7 @@
 """The command that starts this very installation, as other programs must write it down.
 
-Knows where scripts of an environment lie and how a shell wants a path quoted. An agent starts its hooks with another
-PATH than the terminal had, so a path is absolute unless the settings are shared with other people.
+Scripts lie where the environment has them, and a shell wants a path quoted. An agent starts its hooks with another PATH
+than the terminal had, so a path is absolute unless the settings are shared with other people.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _OURS = re.compile(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     words: tuple[str, ...]
-    """What starts the command line, such as one path, or a Python with `-m reasoningbank`."""
+    """Beginning of the command line, such as one path, or a Python with `-m reasoningbank`."""
     options: tuple[str, ...] = ()
-    """What follows it in every call, such as `--bank PATH`."""
+    """Options of every call, such as `--bank PATH`."""
     windows: bool = False
 
     def call(self, *arguments: str) -> list[str]:
@@ -43,7 +43,7 @@ def program_in(scripts: Path, python: str, *, windows: bool, options: tuple[str,
 
 
 def is_ours(command: object) -> bool:
-    """Whether a command line of somebody's settings calls a hook of ours, from whatever installation."""
+    """True if a command line of somebody's settings calls a hook of ours, from whatever installation."""
     return isinstance(command, str) and _OURS.search(command) is not None
 
 

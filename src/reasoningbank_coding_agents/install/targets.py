@@ -38,12 +38,12 @@ class Places:
     codex_switch: str | None = None
     """The feature that has to be switched on for hooks to run in Codex; None where they run anyway."""
     server: bool = True
-    """Whether the MCP server is meant too."""
+    """True if the MCP server is meant too."""
 
     def named(self, variable: str) -> Path | None:
         """The folder that a variable names, where it is set."""
-        chosen = self.variables.get(variable)
-        return Path(chosen).expanduser() if chosen else None
+        folder = self.variables.get(variable)
+        return Path(folder).expanduser() if folder else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class Target:
     holds: str
     """hooks, MCP server, or both."""
     blank: str
-    """What a file that is not there is taken for."""
+    """Text that a file which is not there is taken for."""
     add: Callable[[str], str]
     remove: Callable[[str], str]
     start_call: Callable[[str], HookCall | None] | None = None
@@ -62,36 +62,36 @@ class Target:
     guarded: bool = False
     """The agent itself locks this file while it writes it."""
     mode: int = PRIVATE_MODE
-    """Of a file that is made."""
+    """Mode of a file that is made."""
     trust: Callable[[str], tuple[bool, str] | None] | None = None
-    """Whether the agent runs what stands there, and what to say of it; None where it runs whatever it finds."""
+    """True if the agent runs what stands there, and what to say of it; None where it runs whatever it finds."""
 
 
-def hook_groups(path: Path, wanted: list[hooks.Hook], *, per_second: int = 1) -> Target:
+def hook_groups(path: Path, our_hooks: list[hooks.Hook], *, per_second: int = 1) -> Target:
     """Hooks in the shape of Claude Code; `per_second` is 1000 where an agent counts a timeout in milliseconds."""
     return Target(
         path=path,
         holds=hooks.HOOKS,
         blank="{}\n",
-        add=lambda text: hooks.with_groups(text, wanted, per_second=per_second),
+        add=lambda text: hooks.with_groups(text, our_hooks, per_second=per_second),
         remove=hooks.without_groups,
         start_call=partial(hooks.start_call, per_second=per_second),
     )
 
 
-def hook_entries(path: Path, wanted: list[hooks.Hook], entry: Callable[[hooks.Hook], dict[str, object]]) -> Target:
+def hook_entries(path: Path, our_hooks: list[hooks.Hook], entry: Callable[[hooks.Hook], dict[str, object]]) -> Target:
     """Hooks as a flat list for each event, in a file that says `version`."""
     return Target(
         path=path,
         holds=hooks.HOOKS,
         blank="{}\n",
-        add=lambda text: hooks.with_entries(text, wanted, entry),
+        add=lambda text: hooks.with_entries(text, our_hooks, entry),
         remove=hooks.without_entries,
         start_call=hooks.start_call,
     )
 
 
-def json_server(path: Path, entry: Mapping[str, object], *, under: str = SERVERS, guarded: bool = False) -> Target:
+def json_server(path: Path, entry: Mapping[str, object], *, under: str = SERVERS, has_lock: bool = False) -> Target:
     return Target(
         path=path,
         holds="MCP server",
@@ -99,7 +99,7 @@ def json_server(path: Path, entry: Mapping[str, object], *, under: str = SERVERS
         add=partial(_with_json_server, entry, under),
         remove=partial(_without_json_server, under),
         server_call=partial(_json_server_call, under),
-        guarded=guarded,
+        guarded=has_lock,
     )
 
 
@@ -147,11 +147,11 @@ def server_entry(program: Program) -> dict[str, object]:
 
 
 def _with_json_server(entry: Mapping[str, object], under: str, text: str) -> str:
-    known = _known_server(under, text)
+    existing = _known_server(under, text)
     # What the agent or the user added to the entry, such as `env`, stays.
-    if known is not None and entry.items() <= known.items():
+    if existing is not None and entry.items() <= existing.items():
         return text
-    return json_text.with_member(text, [under, NAME], {**(known or {}), **entry})
+    return json_text.with_member(text, [under, NAME], {**(existing or {}), **entry})
 
 
 def _without_json_server(under: str, text: str) -> str:
@@ -167,8 +167,8 @@ def _json_server_call(under: str, text: str) -> list[str] | None:
     if entry is None:
         return None
     inner = entry.get("transport")
-    told = inner if isinstance(inner, dict) else entry
-    command, arguments = told.get("command", ""), told.get("args")
+    call = inner if isinstance(inner, dict) else entry
+    command, arguments = call.get("command", ""), call.get("args")
     words = command if isinstance(command, list) else [command, *(arguments if isinstance(arguments, list) else ())]
     return [str(word) for word in words]
 
@@ -176,5 +176,5 @@ def _json_server_call(under: str, text: str) -> list[str] | None:
 def _known_server(under: str, text: str) -> dict[str, object] | None:
     there = json_text.parse(text)
     servers = there.get(under) if isinstance(there, dict) else None
-    known = servers.get(NAME) if isinstance(servers, dict) else None
-    return known if isinstance(known, dict) else None
+    server = servers.get(NAME) if isinstance(servers, dict) else None
+    return server if isinstance(server, dict) else None

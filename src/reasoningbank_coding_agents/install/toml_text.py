@@ -1,6 +1,6 @@
 """Edits TOML files of other programs as text: comments, order and spacing of the rest stay.
 
-Knows whole tables with a header of their own and single keys in them; whatever is written in another way (dotted keys,
+For whole tables with a header of their own and single keys in them; whatever is written in another way (dotted keys,
 inline tables) is refused rather than guessed at. Every change is checked by parsing what came of it.
 """
 
@@ -29,37 +29,39 @@ def parse(text: str) -> dict[str, Any]:
 
 def with_table(text: str, name: Sequence[str], values: Mapping[str, object]) -> str:
     """The table `name` holding exactly `values` besides tables of its own, at the end when it is new."""
-    expected = deepcopy(parse(text))
-    holder = expected
+    target = deepcopy(parse(text))
+    holder = target
     for part in name[:-1]:
         holder = holder.setdefault(part, {})
-    known = holder.get(name[-1])
-    is_new = known is None
-    holder[name[-1]] = {**{key: value for key, value in (known or {}).items() if isinstance(value, dict)}, **values}
+    table = holder.get(name[-1])
+    is_new = table is None
+    holder[name[-1]] = {**{key: value for key, value in (table or {}).items() if isinstance(value, dict)}, **values}
     line = _newline(text)
-    told = line.join([f"[{'.'.join(name)}]", *(f"{key} = {_format(value)}" for key, value in values.items())])
+    block = line.join([f"[{'.'.join(name)}]", *(f"{key} = {_format(value)}" for key, value in values.items())])
     if is_new:
-        changed = f"{_end_with_blank_line(text, line)}{told}{line}"
+        # An empty line stands before another table.
+        before = f"{text}{'' if text.endswith(chr(10)) else line}{line}" if text else ""
+        new_text = f"{before}{block}{line}"
     else:
         start, end = _span(text, name)
-        changed = f"{text[:start]}{told}{line}{text[end:]}"
-    return _validate(changed, expected)
+        new_text = f"{text[:start]}{block}{line}{text[end:]}"
+    return _validate(new_text, target)
 
 
 def without_table(text: str, name: Sequence[str]) -> str:
-    expected = deepcopy(parse(text))
-    holder = expected
+    target = deepcopy(parse(text))
+    holder = target
     for part in name[:-1]:
         holder = holder[part]
     del holder[name[-1]]
     start, end = _span(text, name)
     # The empty line before the last table came with it.
     before = text[:start] if text[end:].strip() else re.sub(r"(\r?\n)\r?\n\Z", r"\1", text[:start])
-    changed = before + text[end:]
-    remaining = parse(changed)
-    if name[0] not in remaining and not expected.get(name[0], True):
-        del expected[name[0]]
-    return _validate(changed, expected)
+    new_text = before + text[end:]
+    remaining = parse(new_text)
+    if name[0] not in remaining and not target.get(name[0], True):
+        del target[name[0]]
+    return _validate(new_text, target)
 
 
 def with_key(text: str, table: str, key: str, value: object) -> str:
@@ -67,21 +69,21 @@ def with_key(text: str, table: str, key: str, value: object) -> str:
     there = parse(text).get(table)
     if there is None:
         return with_table(text, [table], {key: value})
-    expected = deepcopy(parse(text))
-    if not isinstance(expected[table], dict):
+    target = deepcopy(parse(text))
+    if not isinstance(target[table], dict):
         raise InvalidInput(f"{table} is not a table")
-    expected[table][key] = value
+    target[table][key] = value
     start, end = _span(text, [table])
     body = text[start:end]
-    told = f"{key} = {_format(value)}"
+    assignment = f"{key} = {_format(value)}"
     if key in there:
         body = re.sub(
-            rf"(?m)^(\s*){re.escape(key)}\s*=\s*[^\r\n#]*?(?=[ \t]*(?:#|\r?$))", rf"\g<1>{told}", body, count=1
+            rf"(?m)^(\s*){re.escape(key)}\s*=\s*[^\r\n#]*?(?=[ \t]*(?:#|\r?$))", rf"\g<1>{assignment}", body, count=1
         )
     else:
-        kept = body.rstrip()
-        body = f"{kept}{_newline(text)}{told}{body[len(kept) :] or _newline(text)}"
-    return _validate(text[:start] + body + text[end:], expected)
+        head = body.rstrip()
+        body = f"{head}{_newline(text)}{assignment}{body[len(head) :] or _newline(text)}"
+    return _validate(text[:start] + body + text[end:], target)
 
 
 def _span(text: str, name: Sequence[str]) -> tuple[int, int]:
@@ -126,21 +128,14 @@ def _format(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _end_with_blank_line(text: str, line: str) -> str:
-    """Ready for another table: with an empty line at its end."""
-    if not text:
-        return text
-    return f"{text}{'' if text.endswith(chr(10)) else line}{line}"
-
-
-def _validate(changed: str, expected: Mapping[str, Any]) -> str:
+def _validate(new_text: str, target: Mapping[str, Any]) -> str:
     try:
-        same = tomllib.loads(changed) == expected
+        same = tomllib.loads(new_text) == target
     except tomllib.TOMLDecodeError:
         same = False
     if not same:
         raise InvalidInput(_CANNOT)
-    return changed
+    return new_text
 
 
 def _newline(text: str) -> str:

@@ -1,7 +1,7 @@
 """Reads and replaces settings files of other programs, with a copy of what was there.
 
-Knows that such a file may be a link, may be private, and may be written by its own program at the same moment. A file
-is either what it was or what it should be, never half; whoever was faster is never overwritten.
+Such a file may be a link, may be private, and may be written by its own program at the same moment. It is either what
+it was or what it should be, never half; whoever was faster is never overwritten.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def read_seen(path: Path) -> Seen:
     return Seen(path=real, data=data)
 
 
-def replace_file(was: Seen, text: str | None, *, guarded: bool = False, mode: int = PRIVATE_MODE) -> None:
+def replace_file(was: Seen, text: str | None, *, has_lock: bool = False, mode: int = PRIVATE_MODE) -> None:
     """Put `text` in the place of what was seen; None removes the file. `mode` is that of a file that is new."""
     try:
-        with _guard(was.path) if guarded else nullcontext():
+        with _guard(was.path) if has_lock else nullcontext():
             if (read_plain(was.path, _MOST_BYTES) if was.path.exists() else None) != was.data:
                 raise Conflict(f"{was.path} was changed by another program meanwhile. Run this again.")
             if text is None:

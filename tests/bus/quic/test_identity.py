@@ -145,7 +145,7 @@ def test_a_server_of_another_version_is_told_apart_from_a_wrong_key() -> None:
     async def scene() -> None:
         async with running() as one, running(listen=False) as other:
             link = await begin_link(
-                one.where, other.endpoint, other.node.key, QUICK, expected=one.public, alpn="reasoningbank-bus/9"
+                one.where, other.endpoint, other.node.key, QUICK, peer_key=one.public, alpn="reasoningbank-bus/9"
             )
             with pytest.raises(PeerUnreachable, match="another version"):
                 await wait_open(link)

@@ -28,7 +28,7 @@ def after(command, printed, transcript=None, call="call_1", tool="Bash"):
             "tool_response": printed,
             "tool_use_id": call,
         },
-        named=None,
+        event_name=None,
         cwd="/work",
     )
 

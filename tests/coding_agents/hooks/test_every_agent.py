@@ -156,12 +156,12 @@ def test_the_exit_code_is_found_however_long_the_output_is(desktop, agent):
     from reasoningbank_coding_agents.payload import event_from
 
     named = None if agent.agent in ("claude-code", "cursor") else AFTER_TOOL
-    failed = event_from(agent.agent, agent.after(LONG), named=named, cwd="/")
+    failed = event_from(agent.agent, agent.after(LONG), event_name=named, cwd="/")
     assert failed is not None
     assert failed.kind == AFTER_FAILURE
     assert failed.tool_input["command"] == LONG.command
     assert "linker not found" in (failed.failure or "")
-    fine = event_from(agent.agent, agent.after(RIGHT), named=named, cwd="/")
+    fine = event_from(agent.agent, agent.after(RIGHT), event_name=named, cwd="/")
     assert fine is not None
     assert (fine.kind, fine.output, fine.failure) == (AFTER_TOOL, RIGHT.output, None)
 
