@@ -51,8 +51,8 @@ def program(args: Namespace) -> Program:
     if args.config:
         options += ("--config", NO_FILE if args.config == NO_FILE else _absolute(args.config))
     here = program_in(Path(sysconfig.get_path("scripts")), sys.executable, windows=WINDOWS, options=options)
-    named = which(NAME)
-    if args.project and named is not None and Path(named).resolve() == Path(here.words[0]).resolve():
+    command = which(NAME)
+    if args.project and command is not None and Path(command).resolve() == Path(here.words[0]).resolve():
         return Program(words=(NAME,), options=options, windows=WINDOWS)
     return here
 

@@ -43,5 +43,5 @@ class Bar:
             self._terminal.live(f"{self._label} {done:,}")
             return
         share = min(1.0, done / total)
-        filled = "█" * int(share * _CELLS)
-        self._terminal.live(f"{self._label} {filled:<{_CELLS}} {share:4.0%}  {done:,} of {total:,}")
+        cells = "█" * int(share * _CELLS)
+        self._terminal.live(f"{self._label} {cells:<{_CELLS}} {share:4.0%}  {done:,} of {total:,}")

@@ -27,7 +27,7 @@ def opened_bus(args: Namespace, *, create: bool = False) -> Iterator[Bus]:
     """The bus of the bank that a command works on. Its libraries are asked for first: without them nothing is made."""
     from reasoningbank.bus import Bus
 
-    with open_bank(args, create=create) as found, Bus.open(found.bank) as bus:
+    with open_bank(args, create=create) as handle, Bus.open(handle.bank) as bus:
         yield bus
 
 
@@ -47,8 +47,8 @@ def _init(args: Namespace, terminal: Terminal) -> int:
         return 0
     _show_identity(identity.key, identity.fingerprint, terminal)
     if not args.bare:
-        made = "Made; the private half is" if identity.is_new else "It was there already; the private half is"
-        terminal.tell(f"{made} in {identity.file}, for you alone.")
+        sentence = "Made; the private half is" if identity.is_new else "It was there already; the private half is"
+        terminal.tell(f"{sentence} in {identity.file}, for you alone.")
         terminal.tell(
             "Give the key to whoever is to work with you, and read the fingerprint out on the phone: it must be the "
             f"same on both sides. `{PROGRAM} bus grant THEIR_KEY` lets them in."
@@ -146,8 +146,8 @@ def _status_page(status: BusStatus, terminal: Terminal) -> None:
     now = time.time()
     terminal.labelled("this bank   ", status.fingerprint)
     terminal.labelled("bus         ", _running(status, now))
-    sent = f"; {_entries(status.shared)} so far" if status.shared or status.shares["namespaces"] else ""
-    terminal.labelled("shares      ", f"{describe_policy(status.shares)}{sent}")
+    count = f"; {_entries(status.shared)} so far" if status.shared or status.shares["namespaces"] else ""
+    terminal.labelled("shares      ", f"{describe_policy(status.shares)}{count}")
     waiting = f"; {_entries(status.waiting)} not applied yet" if status.waiting else ""
     terminal.labelled("taken       ", f"{_entries(status.taken)} of others{waiting}")
     if status.roots:
@@ -191,15 +191,15 @@ def _status_page(status: BusStatus, terminal: Terminal) -> None:
         if peer.problem:
             terminal.paragraph(f"{peer.name or peer.fingerprint}: {peer.problem}")
         for code in peer.refuses:
-            told = (
+            sentence = (
                 f"{peer.name or peer.fingerprint} does not take what is ours: {code}. {remedy_there(code, status.key)}"
             )
-            terminal.paragraph(told)
+            terminal.paragraph(sentence)
 
 
-def _told(told: str) -> str:
-    if told:
-        return f"Peers tell each other that it is at {told}."
+def _told(address: str) -> str:
+    if address:
+        return f"Peers tell each other that it is at {address}."
     return "Peers are not told where it is, and cannot tell each other: `--public HOST:PORT` says so."
 
 
@@ -217,7 +217,7 @@ def _running(status: BusStatus, now: float) -> str:
 
 
 def describe_policy(shares: Mapping[str, Any]) -> str:
-    """What is shared, in words."""
+    """The sharing policy in words."""
     spaces = shares["namespaces"]
     if not spaces:
         return f"nothing yet; `{PROGRAM} bus share --in NAMESPACE` (or '*') chooses what"

@@ -31,11 +31,11 @@ def _pause(args: Namespace, terminal: Terminal) -> int:
 
 def _on(args: Namespace, terminal: Terminal) -> int:
     del args
-    changed = switch_on(home())
+    has_changed = switch_on(home())
     if terminal.as_json:
-        terminal.json({"hooks": "on", "until": None, "changed": changed})
+        terminal.json({"hooks": "on", "until": None, "changed": has_changed})
     else:
-        terminal.say("Hooks are on." if changed else "Hooks were on already.")
+        terminal.say("Hooks are on." if has_changed else "Hooks were on already.")
     return 0
 
 
