@@ -1,7 +1,7 @@
 """Bearer tokens: create, look up, list, revoke.
 
-Knows what a token looks like and that only a digest of its secret is kept. A secret has 256 random bits, so a plain
-fast hash is as good as a slow one: there is nothing to guess.
+Only a digest of a token's secret is kept. A secret has 256 random bits, so a plain fast hash is as good as a slow one:
+there is nothing to guess.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def is_valid(token: AccessToken, now: float) -> bool:
 
 
 def revoke(store: Store, token_id: str, now: float) -> AccessToken:
-    """By the id that the list shows; the whole token does as well, for whoever found one."""
+    """Revoke a token by the id that the list shows; the whole token does as well, for whoever found one."""
     shape = _SHAPE.fullmatch(token_id)
     token = store.token(shape[1] if shape else token_id.removeprefix(PREFIX))
     if token is None:
@@ -91,7 +91,7 @@ def revoke(store: Store, token_id: str, now: float) -> AccessToken:
 
 
 def lifetime_s(text: str) -> float | None:
-    """Of "30d", "12h" or "never"."""
+    """Seconds of "30d" or "12h"; None for "never"."""
     if text == "never":
         return None
     match = re.fullmatch(r"([1-9][0-9]{0,5})([mhdwy])", text)

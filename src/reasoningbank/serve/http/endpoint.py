@@ -57,7 +57,7 @@ class Endpoint:
     body: Schema | None = None
     example: Any = None
     reply: Schema | None = None
-    """Of the success; None when it has no body."""
+    """The schema of the success; None when it has no body."""
     status: int = 200
     lane: str = "reading"
     text_field: str | None = None
@@ -70,8 +70,9 @@ class Endpoint:
     atomic: bool = False
     """Runs as one unit even without a key."""
     apart: Callable[[Any], bool] | None = None
-    """By its body, whether a keyed write cannot be one unit with its answer: because it searches, asks a model or is
-    a rehearsal. Then the answer is kept right after, and doing it twice must do no harm."""
+    """Tells from its body if a keyed write cannot be one unit with its answer: because it searches, asks a model or
+    is a rehearsal. Then the answer is kept right after, and doing it twice must do no harm.
+    """
     errors: tuple[int, ...] = ()
     """Beyond those that any endpoint may answer."""
     takes_if_match: bool = False

@@ -1,7 +1,7 @@
 """Errors as `application/problem+json`: a status, a code that stays, a sentence.
 
-Knows which of the project's errors is which answer. What an error says about the inside (a path, a statement, a stack)
-stays inside: only sentences about the caller's own input are passed on.
+A table says which of the project's errors is which answer. What an error says about the inside (a path, a statement, a
+stack) stays inside: only sentences about the caller's own input are passed on.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ _ANSWERS: tuple[tuple[type[BankError], int, str, str | None, Headers], ...] = (
 def problem_of(error: BankError) -> Problem:
     status, code, sentence, headers = next(row[1:] for row in _ANSWERS if isinstance(error, row[0]))
     # What the store says in brackets is about its tables.
-    told = str(error).partition(" (UNIQUE")[0] if sentence is None else sentence
+    detail = str(error).partition(" (UNIQUE")[0] if sentence is None else sentence
     if isinstance(error, BankMoved):
-        told = told.format(place=error.place)
-    return Problem(status, code, told if told.endswith(".") else f"{told}.", headers)
+        detail = detail.format(place=error.place)
+    return Problem(status, code, detail if detail.endswith(".") else f"{detail}.", headers)

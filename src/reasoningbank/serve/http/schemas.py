@@ -38,9 +38,9 @@ _NAME_PATTERN = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
 _SAID_PATTERN = r"\S"
 
 
-def obj(required: tuple[str, ...] = (), /, **properties: Schema) -> Schema:
-    made: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
-    return {**made, "required": list(required)} if required else made
+def obj(required_names: tuple[str, ...] = (), /, **properties: Schema) -> Schema:
+    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**schema, "required": list(required_names)} if required_names else schema
 
 
 def out(**properties: Schema) -> Schema:

@@ -1,6 +1,6 @@
 """Starts the HTTP server from the options of `serve`.
 
-Knows which defaults are safe: open to this machine's user on loopback, a token for everybody else.
+The defaults are safe: open to this machine's user on loopback, a token for everybody else.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ServeOptions:
     limits: Limits = Limits()
     staffing: Staffing = Staffing()
     ui: bool = False
-    """Whether the page is served too."""
+    """True if the page is served too."""
 
 
 def needs_token(options: ServeOptions) -> bool:
@@ -58,7 +58,7 @@ def service_for(
     bank: Bank,
     options: ServeOptions,
     sock: socket.socket,
-    mounted: Mapping[str, App],
+    apps: Mapping[str, App],
     clock: Callable[[], float] = time.time,
 ) -> Service:
     jwt = None if options.oauth is None else OAuth(options.oauth, clock=clock)
@@ -73,7 +73,7 @@ def service_for(
         limits=options.limits,
         public_url=public_url or address_of(options, sock),
         oauth=options.oauth,
-        mounted=mounted,
+        mounted=apps,
         traces=options.traces,
         staffing=options.staffing,
         entrance=Entrance(port=port, clock=clock, secure=_is_encrypted(options)) if options.ui else None,

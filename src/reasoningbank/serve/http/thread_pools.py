@@ -71,7 +71,7 @@ class PoolJob:
         self.loop = loop
         self.future = future
         self.text = text
-        """What this job will have embedded, if anything."""
+        """The text that this job will have embedded, if any."""
 
     def run(self) -> None:
         # Kept by no name: an error that a frame below it knows holds on to the request until somebody collects circles.
@@ -106,7 +106,7 @@ class Lane:
         self._embed_together = embed_together
         self._turns: Turns[PoolJob] = Turns(width.each)
         self._lock = threading.Lock()
-        """Of the turns and the counts; held for a moment only."""
+        """Guards the turns and the counts; held for a moment only."""
         self._under_way = 0
         self._ending = False
         self._begun: queue.SimpleQueue[tuple[str, PoolJob] | None] = queue.SimpleQueue()
@@ -157,10 +157,10 @@ class Lane:
 
     def _do_next(self) -> bool:
         """False when told to end."""
-        begun = self._begun.get()
-        if begun is None:
+        entry = self._begun.get()
+        if entry is None:
             return False
-        tenant, job = begun
+        tenant, job = entry
         try:
             if job.text is None or self._embed_together is None or not self._turns.waiting:
                 job.run()
@@ -209,8 +209,8 @@ def _too_many() -> Problem:
 
 
 def _too_many_of_one() -> Problem:
-    told = "Too many requests of this tenant are waiting already: wait for their answers first."
-    return Problem(429, "tenant_busy", told, _RETRY)
+    detail = "Too many requests of this tenant are waiting already: wait for their answers first."
+    return Problem(429, "tenant_busy", detail, _RETRY)
 
 
 def _that_fit(texts: Sequence[str]) -> list[str]:

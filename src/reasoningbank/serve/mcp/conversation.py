@@ -55,8 +55,8 @@ async def _talk(line: StdioLine, bank: Bank, *, workers: bool) -> None:
         # Made anew for each call, which costs next to nothing: another process may have ruled about secrets.
         return bank.for_tenant(bank.tenant)
 
-    told = greeting.instructions_for(bank.learning.distiller)
-    server = build(bank_for, caller_of, bank.settings.search, instructions=told)
+    instructions = greeting.instructions_for(bank.learning.distiller)
+    server = build(bank_for, caller_of, bank.settings.search, instructions=instructions)
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         # Not to be had on every platform, or outside of the main thread.
@@ -99,8 +99,8 @@ def _staffing(bank: Bank, *, workers: bool) -> Staffing:
 def _when_calm(line: StdioLine) -> MakeWay:
     def wait(stopping: threading.Event) -> None:
         until = time.monotonic() + LONGEST_WAIT_S
-        while (left := CALM_S - line.calm_for_s()) > 0 and time.monotonic() < until:
-            if stopping.wait(left):
+        while (remaining_s := CALM_S - line.calm_for_s()) > 0 and time.monotonic() < until:
+            if stopping.wait(remaining_s):
                 return
 
     return wait
@@ -165,7 +165,7 @@ class Inbox(_Stream):
 
 
 class Outbox(_Stream):
-    """What the server says, handed to the line at once; the writer's thread waits for the client, not the loop."""
+    """Messages of the server, handed to the line at once; the writer's thread waits for the client, not the loop."""
 
     def __init__(self, line: StdioLine) -> None:
         self._line = line

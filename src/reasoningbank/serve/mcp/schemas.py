@@ -1,7 +1,7 @@
 """Schemas of the MCP tools: names, descriptions, inputs and outputs.
 
-Knows names, words and limits, nothing of how a tool works. Every client pays for these words in each of its prompts, so
-they are few; a test holds the whole list under its budget.
+Independent of how a tool works. Every client pays for these words in each of its prompts, so they are few; a test holds
+the whole list under its budget.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Tool:
         return self.needs == READ
 
 
-def _object(properties: Schema, required: list[str]) -> Schema:
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+def _object(properties: Schema, required_names: list[str]) -> Schema:
+    return {"type": "object", "properties": properties, "required": required_names, "additionalProperties": False}
 
 
-def _result(properties: Schema, required: list[str]) -> Schema:
+def _result(properties: Schema, required_names: list[str]) -> Schema:
     """Open: a client that knows today's fields must not refuse tomorrow's."""
-    return {"type": "object", "properties": properties, "required": required}
+    return {"type": "object", "properties": properties, "required": required_names}
 
 
 def _text(about: str = "", limit: int | None = None) -> Schema:
@@ -301,11 +301,11 @@ def tools_for(settings: SearchSettings) -> tuple[Tool, ...]:
 def search_for(settings: SearchSettings) -> Tool:
     """The search with the limits of a bank's settings; where those say nothing, the contract's."""
     most = max(MAX_LIMIT, settings.default_limit) if settings.max_limit is None else settings.max_limit
-    asked = SEARCH.inputs["properties"]
+    fields = SEARCH.inputs["properties"]
     properties = {
-        **asked,
-        "limit": {**asked["limit"], "maximum": most, "default": min(settings.default_limit, most)},
-        "min_confidence": {**asked["min_confidence"], "default": settings.min_confidence},
+        **fields,
+        "limit": {**fields["limit"], "maximum": most, "default": min(settings.default_limit, most)},
+        "min_confidence": {**fields["min_confidence"], "default": settings.min_confidence},
     }
     return replace(SEARCH, inputs={**SEARCH.inputs, "properties": properties})
 

@@ -33,8 +33,8 @@ def serve(bank: Bank, *, workers: bool = True) -> None:
     require_sdk()
     # Until the SDK's loop takes over nothing has been begun, so there is nothing to finish.
     signal.signal(signal.SIGTERM, _leave)
-    told = instructions_for(bank.learning.distiller)
-    line = StdioLine(*claim_standard_streams(), search=bank.settings.search, instructions=told)
+    instructions = instructions_for(bank.learning.distiller)
+    line = StdioLine(*claim_standard_streams(), search=bank.settings.search, instructions=instructions)
     line.listen()
     from reasoningbank.serve.mcp.conversation import talk
 

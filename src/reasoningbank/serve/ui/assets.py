@@ -31,7 +31,7 @@ class Asset:
     media_type: bytes
     body: bytes
     packed: bytes
-    """By gzip."""
+    """The body by gzip."""
 
 
 @cache
@@ -44,13 +44,13 @@ def assets() -> dict[str, Asset]:
 
 
 def _walk(folder: Traversable, before: str) -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
-    for one in folder.iterdir():
-        if one.is_dir():
-            found += _walk(one, f"{before}{one.name}/")
-        elif one.name.rpartition(".")[2] in _TYPES:
-            found.append((f"{before}{one.name}", one.read_bytes()))
-    return found
+    files: list[tuple[str, bytes]] = []
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            files += _walk(entry, f"{before}{entry.name}/")
+        elif entry.name.rpartition(".")[2] in _TYPES:
+            files.append((f"{before}{entry.name}", entry.read_bytes()))
+    return files
 
 
 def _asset(name: str, body: bytes) -> Asset:

@@ -54,24 +54,24 @@ class Page:
 
     async def _session(self, method: str, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         if method == "DELETE":
-            kept = self._entrance.end(request.text(b"cookie"))
+            cookie = self._entrance.end(request.text(b"cookie"))
         elif method == "POST":
-            kept = await self._begin(request, scope, receive)
+            cookie = await self._begin(request, scope, receive)
         else:
             raise Problem(405, "method_not_allowed", "Use POST or DELETE here.", ((b"allow", b"POST, DELETE"),))
-        await send_json(send, 200, as_bytes({"session": method == "POST"}), [(b"set-cookie", kept.encode())])
+        await send_json(send, 200, as_bytes({"session": method == "POST"}), [(b"set-cookie", cookie.encode())])
 
     async def _begin(self, request: Request, scope: Scope, receive: Receive) -> str:
         if request.media_type() != b"application/json":
             raise Problem(415, "unsupported_media_type", "Send the body as application/json.")
-        sent = await body_of(receive, request.fields.get(b"content-length"), _MOST_BYTES, _WAIT_S)
-        value: Any = parse_json(sent or b"{}", _MOST_DEEP)
+        data = await body_of(receive, request.fields.get(b"content-length"), _MOST_BYTES, _WAIT_S)
+        value: Any = parse_json(data or b"{}", _MOST_DEEP)
         check_schema(_EXCHANGE, value)
         if "code" in value:
-            kept = self._entrance.redeem(value["code"])
-            if kept is None:
+            cookie = self._entrance.redeem(value["code"])
+            if cookie is None:
                 raise Unauthenticated(_LINK_OVER)
-            return kept
+            return cookie
         request.authorization = f"Bearer {value['token'].strip()}"
         principal = await self._check(request, scope)
         return self._entrance.begin(request.authorization, principal.until)
@@ -84,15 +84,15 @@ async def _send_there(send: Send) -> None:
 
 async def _send_file(send: Send, scope: Scope) -> None:
     asset, lasting = _find(scope["path"])
-    packed = any(name == b"accept-encoding" and b"gzip" in value for name, value in scope["headers"])
-    body = asset.packed if packed else asset.body
+    accepts_gzip = any(name == b"accept-encoding" and b"gzip" in value for name, value in scope["headers"])
+    body = asset.packed if accepts_gzip else asset.body
     headers = [
-        *(one for one in _HEADERS if one[0] != b"cache-control"),
+        *(header for header in _HEADERS if header[0] != b"cache-control"),
         (b"cache-control", b"public, max-age=31536000, immutable" if lasting else b"no-cache"),
         (b"content-type", asset.media_type),
         (b"content-length", str(len(body)).encode()),
         (b"vary", b"accept-encoding"),
-        *([(b"content-encoding", b"gzip")] if packed else []),
+        *([(b"content-encoding", b"gzip")] if accepts_gzip else []),
     ]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})
@@ -103,7 +103,7 @@ def _find(path: str) -> tuple[Asset, bool]:
     parts = path.removeprefix(PATH).strip("/").split("/")
     if parts[0] != _FILES:
         return assets()[INDEX], False
-    found = assets().get("/".join(parts[2:]))
-    if found is None:
+    asset = assets().get("/".join(parts[2:]))
+    if asset is None:
         raise Problem(404, "not_found", "The page has no such file.")
-    return found, True
+    return asset, True

@@ -48,9 +48,9 @@ _CYPHER_JSON = (
 def _add(call: Call) -> Reply:
     body = call.body
     origin = origin_for(call.principal, body.get("origin"))
-    told = [body.get(name, []) for name in ("nodes", "edges", "lessons")]
-    added = call.bank.graph.add(*told, origin=origin)
-    return Reply(status=201, body=added_json(added))
+    parts = [body.get(name, []) for name in ("nodes", "edges", "lessons")]
+    addition = call.bank.graph.add(*parts, origin=origin)
+    return Reply(status=201, body=added_json(addition))
 
 
 def _node(call: Call) -> Reply:
@@ -140,10 +140,10 @@ def _import(call: Call) -> Reply:
         file.flush()
         options = {name: call.body[name] for name in ("layout", "dry_run") if name in call.body}
         try:
-            done = call.bank.graph.import_file(path, **options)
+            tally = call.bank.graph.import_file(path, **options)
         except ImportRejected as error:
             raise Problem(400, "invalid_input", str(error).replace(str(path), "The text")) from None
-    return Reply(body=imported_graph_json(done))
+    return Reply(body=imported_graph_json(tally))
 
 
 ENDPOINTS = (

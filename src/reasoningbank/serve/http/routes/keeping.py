@@ -39,14 +39,16 @@ def _status(call: Call) -> Reply:
 def _me(call: Call) -> Reply:
     who = call.principal
     scopes = [scope for scope in SCOPES if scope in who.scopes]
-    told = {"tenant": who.tenant, "name": who.name, "origin": who.origin, "scopes": scopes, "operator": who.operator}
+    fields = {"tenant": who.tenant, "name": who.name, "origin": who.origin, "scopes": scopes, "operator": who.operator}
     return Reply(
-        body={**told, "namespace": call.bank.namespace, "bus": "admin" in scopes and _is_on_the_bus(call.bank)}
+        body={**fields, "namespace": call.bank.namespace, "bus": "admin" in scopes and _is_on_the_bus(call.bank)}
     )
 
 
 def _is_on_the_bus(bank: Bank) -> bool:
-    """Whether it has a key for it, and the libraries are there. A bank that is not on it loads none of them."""
+    """True if the bank has a key for the bus, and the libraries are there. A bank that is not on it loads none of
+    them.
+    """
     folder = bank.context.store.info.location.folder("bus")
     if folder is None or not folder.is_dir() or not is_installed():
         return False
