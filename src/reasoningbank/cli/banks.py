@@ -34,8 +34,8 @@ class OpenedBank:
 
 @contextmanager
 def open_bank(args: Namespace, *, create: bool = False, only_reads: bool = False) -> Iterator[OpenedBank]:
-    """`create` for commands that write something new; the others find a bank or an empty stand-in. Those that
-    `only_reads` need no room on the disk.
+    """Open the bank of a command. With `create` it is made if it is missing, for commands that write something new;
+    the others find a bank or an empty stand-in. Commands that `only_reads` need no room on the disk.
     """
     location = location_of(args)
     # Of those commands only that may choose one; the bank remembers it.
@@ -87,7 +87,7 @@ def location_of(args: Namespace) -> Location:
 
 
 def without_traces(args: Namespace) -> Namespace:
-    """The arguments of a command that makes a bank; for a dry run where there is none, those of one in memory."""
+    """The arguments of a command that makes a bank; for a dry run where there is no bank, those of one in memory."""
     if not args.dry_run or is_there(location_of(args)):
         return args
     return Namespace(bank=MEMORY, namespace=args.namespace, config=args.config, index=None)

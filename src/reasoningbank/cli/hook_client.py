@@ -66,7 +66,7 @@ def ask_server(
 
 
 def confirm(log: str, turn: str) -> None:
-    """Note that what a hook was to say was printed, as `agents.session_log` reads it."""
+    """Note that a hook's answer was printed, as `agents.session_log` reads it."""
     descriptor = os.open(log, os.O_WRONLY | os.O_APPEND)
     try:
         os.write(descriptor, b"\n" + json.dumps({"delivered": turn}).encode("ascii") + b"\n")
@@ -122,7 +122,7 @@ def _heard(connection: socket, until: float, reply: dict[str, object] | None) ->
 
 
 def _short(path: str) -> str:
-    """Within what a socket's address has room for: from its own folder, which a hook may well go to."""
+    """A path that fits into a socket's address: from its own folder, which a hook may well go to."""
     if len(os.fsencode(path)) < 100:
         return path
     os.chdir(os.path.dirname(path))

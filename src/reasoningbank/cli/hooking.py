@@ -65,7 +65,7 @@ def _alarm(agent: str, deadline: float) -> None:
 
 
 def _watchdog(agent: str, deadline: float) -> None:
-    """The same while it works: a thread goes on when the others are deep in a library."""
+    """End this process in time while it works: a thread goes on when the others are deep in a library."""
     from threading import Timer
 
     if sys.platform != "win32":
@@ -234,7 +234,7 @@ def _deadline_s(hooks: str) -> float:
 
 
 def _is_silenced(hooks: str) -> bool:
-    """Off for this process, for good, or for a while."""
+    """True if hooks are off for this process, for good, or for a while."""
     switches = [word for word in hooks.lower().replace(" ", "").split(",") if word in ("on", "off")]
     if switches[-1:] == ["off"]:
         return True
@@ -298,7 +298,7 @@ def _line(agent: str, notice: str) -> bytes:
 
 
 def _is_due() -> bool:
-    """Once an hour; never when it cannot be written down that it was told."""
+    """True once an hour; never when it cannot be written down that it was told."""
     stamp = os.path.join(home(), "hooks-notice")
     try:
         if abs(time.time() - os.stat(stamp).st_mtime) < NOTICE_EVERY_S:

@@ -20,7 +20,7 @@ _WORTH_A_BAR = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
-    """How far the index came."""
+    """State of the index after it was brought up to date as far as it went."""
 
     owed: int
     """Changes and vectors that it still lacks."""

@@ -27,7 +27,7 @@ _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Without `argv`, the whole of a process; with it, a call from a program that goes on."""
+    """Run a command. Without `argv`, the whole of a process; with it, a call from a program that goes on."""
     if argv is not None:
         return _run_guarded(argv)
     # A process that ends at once has next to no rubbish: looking for it takes a tenth of its time. So it is looked for

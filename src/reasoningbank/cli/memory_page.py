@@ -88,7 +88,7 @@ def show_track(terminal: Terminal, steps: Sequence[Step]) -> None:
 
 
 def show_links(terminal: Terminal, near: Sequence[Neighbour]) -> None:
-    """Every link of a memory, read from its end, with the reason."""
+    """Show every link of a memory, read from its end, with the reason."""
     if not near:
         return
     terminal.say()

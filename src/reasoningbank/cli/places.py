@@ -43,7 +43,7 @@ def targets(agent: str, args: Namespace, *, server: bool = True) -> list[Target]
 
 
 def program(args: Namespace) -> Program:
-    """How to start this installation, with the bank and the configuration that were named, if any were.
+    """The command that starts this installation, with the bank and the configuration that were named, if any were.
 
     In a project's settings, which others may share, by name alone if the name leads here.
     """
@@ -58,7 +58,7 @@ def program(args: Namespace) -> Program:
 
 
 def _lasting_url(location: Location) -> str:
-    """As it may stand in the settings of an agent."""
+    """The bank's URL as it may stand in the settings of an agent."""
     if location.has_password:
         raise InvalidInput(
             f"The settings of an agent would keep the password of {location}. Name the URL without it: the client of "

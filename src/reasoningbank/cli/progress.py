@@ -13,7 +13,7 @@ _CELLS = 24
 
 
 class Bar:
-    """Call it with (done) or (done, total)."""
+    """Progress bar. Call it with (done) or (done, total)."""
 
     def __init__(self, terminal: Terminal, label: str) -> None:
         self._terminal = terminal

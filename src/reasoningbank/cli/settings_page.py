@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def show_settings(terminal: Terminal, settings: Settings, location: Location, config: str | None) -> None:
-    """For `status`: the files in force, then each value that is not at its default."""
+    """Show the files in force, then each value that is not at its default: for `status`."""
     terminal.labelled(
         "config      ", ", then ".join(settings.files) or f"no file; `{PROGRAM} config` shows the defaults"
     )
@@ -38,7 +38,7 @@ def describe_choices(settings: Settings) -> list[str]:
 
 
 def told_of(knob: Knob, choice: Choice, settings: Settings) -> str:
-    """Where a value comes from, and whether it has any effect as the others stand."""
+    """The source of a value, and a note if it has no effect as the others stand."""
     from reasoningbank.config.knobs import is_read
 
     idle = "" if is_read(knob, settings) else f"; only the policy {knob.policy} reads it"
@@ -46,7 +46,7 @@ def told_of(knob: Knob, choice: Choice, settings: Settings) -> str:
 
 
 def source_of(choice: Choice, settings: Settings) -> str:
-    """Where a value comes from, in a few words; of a single file the name is enough."""
+    """The source of a value in a few words; of a single file the name is enough."""
     if choice.source != "file":
         return f"{choice.source} {choice.where}"
     return Path(choice.where).name if len(settings.files) == 1 else choice.where

@@ -79,7 +79,7 @@ def _room(terminal: Terminal, indent: str) -> int | None:
 
 
 def _parts(hit: Recalled) -> dict[str, float]:
-    """The score first, then its parts in the order of ranking."""
+    """The parts of a hit: the score first, then the others in the order of ranking."""
     parts = {f.name: float(getattr(hit.parts, f.name)) for f in fields(hit.parts)}
     return {"score": parts.pop("score"), **parts}
 

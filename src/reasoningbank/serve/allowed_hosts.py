@@ -44,7 +44,9 @@ class AllowedHosts:
 
 
 def hosts_of_server(host: str, port: int, public_url: str | None = None, *, tls: bool = False) -> AllowedHosts:
-    """For a server bound to `host` and `port`, and reached by clients under `public_url` if there is one."""
+    """The hosts and origins of a server bound to `host` and `port`, and reached by clients under `public_url` if
+    there is one.
+    """
     scheme = "https" if tls else "http"
     names = [*LOOPBACK, *([bracket(host)] if is_address(host) and not is_any(host) else [])]
     hosts = {f"{name}:{port}" for name in names}
@@ -59,7 +61,7 @@ def hosts_of_server(host: str, port: int, public_url: str | None = None, *, tls:
 
 
 def hosts_named(names: Iterable[str]) -> AllowedHosts:
-    """For a server that does not know its port: names (any port) or name:port (that one only)."""
+    """The hosts of a server that does not know its port: names (any port) or name:port (that one only)."""
     return AllowedHosts(hosts=_encode(names), any_port=True)
 
 

@@ -45,7 +45,7 @@ class JwtReader(Protocol):
     def principal(self, token: str) -> Principal: ...
 
     def known(self, token: str) -> Principal | None:
-        """Who sent it, if it was found good lately. Takes no time."""
+        """The principal of a token that was found good lately. Takes no time."""
         ...
 
     def missing_key(self, token: str) -> Future[None] | None:

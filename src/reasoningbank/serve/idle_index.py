@@ -47,7 +47,7 @@ class IdleIndexer:
         self._monotonic = monotonic
         self._stopping = threading.Event()
         self._woken = threading.Event()
-        """Somebody has committed, or it is to stop."""
+        """Set when somebody has committed, or it is to stop."""
         self._thread: threading.Thread | None = None
         self._head = -1
         """The last change when it was last looked."""
@@ -57,7 +57,7 @@ class IdleIndexer:
         self._done_at = -1
         """The last change when nothing was owed, or too little."""
         self._passed_over = False
-        """Whether something is owed that was not worth opening an index for."""
+        """True if something is owed that was not worth opening an index for."""
         self._pause_s = 0.0
         self._examined_at = monotonic()
 
@@ -67,7 +67,7 @@ class IdleIndexer:
             self._thread.start()
 
     def stop(self) -> None:
-        """End with the batch in hand."""
+        """End after the batch in hand."""
         self._stopping.set()
         self._woken.set()
 
@@ -92,7 +92,7 @@ class IdleIndexer:
                     self._rest(error)
 
     def _wait(self) -> None:
-        """Until somebody has committed and a little longer, or it is time to look."""
+        """Wait until somebody has committed and a little longer, or it is time to look."""
         if self._pause_s:
             self._stopping.wait(self._pause_s)
         elif self._is_told and self._moving_since is not None:

@@ -62,7 +62,7 @@ class OAuth:
         self._lock = threading.Lock()
 
     def known(self, token: str) -> Principal | None:
-        """Who sent it, if its signature was found good lately, by keys that are still the issuer's."""
+        """The principal of a token whose signature was found good lately, by keys that are still the issuer's."""
         with self._lock:
             good = self._good.get(_digest(token))
         if good is None or good.keys is not self._keys.current or self._keys.is_old:

@@ -40,7 +40,7 @@ def create(
     origin: str = "agent",
     lifetime_s: float | None,
 ) -> tuple[str, AccessToken]:
-    """The token as its owner will send it, which is nowhere kept, and what is kept of it."""
+    """Make a token: the text that its owner will send, which is kept nowhere, and the record that is kept."""
     if scope not in SCOPES:
         raise InvalidInput(f"scope {scope!r} is unknown: use one of {', '.join(SCOPES)}.")
     if origin not in ORIGINS:

@@ -41,7 +41,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
 
 
 def _page(settings: Settings, choices: dict[str, Choice], terminal: Terminal, *, only_set: bool) -> None:
-    """As a file that would set just this; what nobody has set stands in it as a comment."""
+    """Print a file that would set just this; what nobody has set stands in it as a comment."""
     first = only_set
     if not only_set:
         terminal.say("# Lines with a # hold by default; the others are set, and say where.", dim=True)

@@ -162,7 +162,7 @@ def _export(args: Namespace, terminal: Terminal) -> int:
 
 
 def write_whole(target: Path, lines: Iterable[str], bar: Bar) -> int:
-    """Under its name only when it is whole; says how many lines it has."""
+    """Write lines to a file that has its name only when it is whole; the number of lines."""
     if target.is_dir():
         raise InvalidInput(f"{target} is a folder. Name a file in it.")
     count = 0

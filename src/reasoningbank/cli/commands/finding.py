@@ -99,7 +99,7 @@ def _add_filters(parser: ArgumentParser) -> None:
 
 
 def _read_question(args: Namespace, terminal: Terminal, **more: Any) -> tuple[str, dict[str, Any]]:
-    """The question, and what was said about it; what was not said is for the bank's settings to say."""
+    """The question, and the options that were typed; what was not typed is for the bank's settings to say."""
     options: dict[str, Any] = {name: getattr(args, name) for name in _ASKED if getattr(args, name) is not None}
     if args.reasoningbank:
         options = _AS_CLAUDE_FLOW | options
@@ -127,7 +127,7 @@ def _found(opened_bank: OpenedBank, text: str, options: dict[str, Any], terminal
 
 
 def _ready(opened_bank: OpenedBank, options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
-    """With the session by its whole id, so that what is shown is charged to it; and with the index up to date."""
+    """Options with the session by its whole id, so that what is shown is charged to it. Brings the index up to date."""
     _without_a_pool_of_threads()
     if opened_bank.missing:
         return options
@@ -139,7 +139,9 @@ def _ready(opened_bank: OpenedBank, options: dict[str, Any], terminal: Terminal)
 
 
 def _without_a_pool_of_threads() -> None:
-    """One search has no work for them, and numpy's linear algebra starts them on import: a third of its time."""
+    """Set numpy to one thread: one search has no work for more, and starting them on import takes a third of its
+    time.
+    """
     if "numpy" not in sys.modules:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 

@@ -50,7 +50,7 @@ def _filters(args: Namespace, bank: Bank) -> dict[str, object]:
 
 
 def _time(text: str | None, now: float) -> str | float | None:
-    """A date is handed on as it is: the graph knows where it ends."""
+    """A span such as 7d as a moment. A date is handed on as it is: the graph knows where it ends."""
     return moment(text, now) if text is not None and _AGO.fullmatch(text) else text
 
 

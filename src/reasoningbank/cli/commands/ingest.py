@@ -104,7 +104,9 @@ def _run(args: Namespace, terminal: Terminal) -> int:
 
 
 def _speaker(args: Namespace, strangers: set[str]) -> Callable[[Path], str]:
-    """Who is believed to have acted in a file: the agent with which it lies, or the stranger who handed it over."""
+    """The function that names who is believed to have acted in a file: the agent with which it lies, or the stranger
+    who handed it over.
+    """
     looks = not args.own and args.name is None
     files = {path.resolve() for agent in NAMES for path in transcripts.found(agent, places())} if looks else set()
 

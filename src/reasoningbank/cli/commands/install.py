@@ -78,7 +78,7 @@ def _carried_out(args: Namespace, terminal: Terminal, plan: Callable[[], list[Fi
 
 
 def _written_alone(plan: Callable[[], list[FileChange]]) -> list[Written]:
-    """One of these at a time: whoever comes second looks again, and never takes back what the first one did."""
+    """Write under a lock: whoever comes second looks again, and never takes back what the first one did."""
     lock_file = home() / "install.lock"
     make_room(lock_file)
     lock = hold(lock_file, _LOCK_WAIT_S)
@@ -96,7 +96,7 @@ def _is_agreed(args: Namespace, terminal: Terminal) -> bool:
 
 
 def _scrubbed_diff(diff: str) -> str:
-    """The lines around ours are somebody else's and may hold a key."""
+    """A diff without secrets: the lines around ours are somebody else's and may hold a key."""
     return Scrubber().scrub(diff).text
 
 

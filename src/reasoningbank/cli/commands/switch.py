@@ -56,7 +56,7 @@ def in_words(until: float | None) -> str:
 
 
 def hooks_now(settings: Settings | None = None) -> str:
-    """For `status` and `doctor`: whether hooks speak, and what keeps them from it."""
+    """State of the hooks for `status` and `doctor`: on or off, and what keeps them from speaking."""
     if settings is not None and not settings.hooks.enabled:
         where = next(choice.where for choice in settings.chosen if choice.name == "hooks.enabled")
         return f"off, by {where}"

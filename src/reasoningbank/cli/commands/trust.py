@@ -62,7 +62,7 @@ def _list(args: Namespace, terminal: Terminal) -> int:
 
 
 def _standing(source: Mapping[str, Any]) -> str:
-    """How far an origin is believed. An approval covers what it had brought by then, so what came later is counted."""
+    """The trust in an origin. An approval covers what it had brought by then, so what came later is counted."""
     if source["revoked"]:
         return "revoked"
     if not source["approved"]:
@@ -210,7 +210,7 @@ def _approve(bank: Bank, args: Namespace) -> Ruling:
 
 
 def _as_user(args: Namespace, what: str) -> dict[str, Any]:
-    """These are written down as the user's own decisions."""
+    """Options of a ruling that is written down as the user's own decision."""
     check_is_user(what)
     return {"comment": args.comment, "dry_run": args.dry_run}
 

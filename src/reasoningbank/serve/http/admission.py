@@ -54,7 +54,9 @@ class Setup:
 def check_hosts(
     allowlist: AllowedHosts, hosts: list[bytes], origins: list[bytes], fetch: tuple[bytes | None, bytes | None]
 ) -> None:
-    """`fetch` is what a browser says of itself: Sec-Fetch-Site and Sec-Fetch-Mode."""
+    """Refuse a request with a foreign Host or Origin. `fetch` is what a browser says of itself: Sec-Fetch-Site and
+    Sec-Fetch-Mode.
+    """
     if len(hosts) != 1:
         raise Problem(400, "invalid_input", "A request needs exactly one Host.")
     if not allowlist.has_host(hosts[0]):
@@ -115,7 +117,7 @@ class Admission:
         return _is_local(session) or self._setup.resolver.stands(principal, authorization, direct=direct)
 
     async def principal(self, request: Request, scope: Scope) -> Principal:
-        """Who sends these credentials. What cannot be believed costs its address something."""
+        """The principal of a request's credentials. What cannot be believed costs its address something."""
         credentials = request.authorization
         address = (scope.get("client") or ("unknown", 0))[0]
         try:
@@ -152,7 +154,7 @@ class Admission:
         return self._setup.resolver.principal(request.authorization, direct=not request.forwarded)
 
     def challenged(self, problem: Problem, request: Request, method: str) -> Problem:
-        """With a 401 or 403, what OAuth wants to hear: where to get a token, and with which scope."""
+        """A 401 or 403 with what OAuth wants to hear: where to get a token, and with which scope."""
         if problem.code not in ("unauthenticated", "forbidden"):
             return problem
         parts = ['Bearer realm="reasoningbank"']

@@ -140,7 +140,9 @@ class Hub:
         after: str | None,
         abort: Callable[[], None] | None,
     ) -> None:
-        """`abort` breaks the connection off when its end cannot be told, because nobody reads it."""
+        """Send changes until the stream is over. `abort` breaks the connection off when its end cannot be told,
+        because nobody reads it.
+        """
         stream = _Stream(request)
         self._make_room(stream)
         self._open[stream] = None

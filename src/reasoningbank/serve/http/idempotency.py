@@ -85,7 +85,7 @@ def once(endpoint: Endpoint, call: Call, key: str, digest: bytes) -> Encoded:
 
 
 def once_apart(call: Call, key: str, digest: bytes, act: Callable[[], Reply]) -> Encoded:
-    """For what cannot be one unit, and does no harm when it is done twice: the answer is kept right after."""
+    """Run a write that cannot be one unit, and does no harm when it is done twice: its answer is kept right after."""
     caller, now = call.principal.name, call.bank.context.clock()
     previous = call.bank.atomically(lambda _, writer: writer.kept_reply(caller, key))
     if previous is not None and previous.at >= now - KEPT_FOR_S:

@@ -19,7 +19,9 @@ class KeptAnswers:
         self._kept: dict[Hashable, tuple[int, float, Encoded]] = {}
 
     def find_or_make(self, key: Hashable, position: int, longest_s: float, make: Callable[[], Encoded]) -> Encoded:
-        """`position` is read before: a change that comes meanwhile makes the next one ask anew."""
+        """The cached answer, or a new one. `position` is read before: a change that comes meanwhile makes the next
+        one ask anew.
+        """
         now = time.monotonic()
         entry = self._kept.get(key)
         if entry is not None and entry[0] == position and now < entry[1]:

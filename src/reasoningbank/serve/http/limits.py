@@ -26,16 +26,18 @@ class Limits:
     header_bytes: int = 32 << 10
     header_wait_s: float = 10.0
     body_wait_s: float = 30.0
-    """For all of a body; an import may take as long again for every such part of the limit that it brings."""
+    """Time for all of a body; an import may take as long again for every such part of the limit that it brings."""
     drain_wait_s: float = 5.0
-    """For the rest of a body that was refused: it is passed over, so that its sender comes to read why."""
+    """Time for the rest of a body that was refused: it is passed over, so that its sender comes to read why."""
     idle_s: float = 75.0
     send_wait_s: float = 60.0
-    """For somebody who does not read what was sent."""
+    """Time for somebody who does not read what was sent."""
     linger_s: float = 5.0
-    """For the rest of an answer, once the connection is to be closed."""
+    """Time for the rest of an answer, once the connection is to be closed."""
     connections: int = 1_000
-    """When there are more, those that have kept us waiting longest are closed to let the new ones in."""
+    """Most connections. When there are more, those that have kept us waiting longest are closed to let the new ones
+    in.
+    """
     waiting: int = 2_000
     """Requests that may wait for a thread, of everybody."""
     waiting_each: int = 500
@@ -47,7 +49,7 @@ class Limits:
     streams: int = 100
     streams_each: int = 10
     requests_per_s: float = 200.0
-    """For each principal; 0 is no limit. Whoever owns the machine is not limited."""
+    """Rate of each principal; 0 is no limit. Whoever owns the machine is not limited."""
     burst: float = 400.0
     refusals_per_s: float = 20.0
     """Failed authentications of one address, after which it is told to wait."""

@@ -50,7 +50,7 @@ _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 def parameters_of(endpoint: Endpoint) -> tuple[Parameter, ...]:
-    """Its own, and those that any endpoint takes."""
+    """The query parameters of an endpoint: its own, and those that any endpoint takes."""
     return (*endpoint.query, NAMESPACE, *(() if endpoint.writes or endpoint.reply is None else (EXCERPT,)))
 
 
@@ -102,7 +102,7 @@ class Request:
             raise Problem(400, "invalid_input", f"The header {self.twice.decode()} was sent twice.")
 
     def known(self) -> Principal:
-        """Who asks. Only for what lies behind the check of the credentials."""
+        """The principal. Only for what lies behind the check of the credentials."""
         if self.principal is None:
             raise Problem(401, "unauthenticated", "A token is needed: send it as 'Authorization: Bearer …'.")
         return self.principal

@@ -41,7 +41,7 @@ class ServeOptions:
 
 
 def needs_token(options: ServeOptions) -> bool:
-    """A server that others can reach, directly or through a proxy, is open to nobody."""
+    """True if callers need a token: a server that others can reach, directly or through a proxy, is open to nobody."""
     return options.require_token or options.public_url is not None or not is_loopback(options.host)
 
 

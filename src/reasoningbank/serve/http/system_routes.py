@@ -150,7 +150,7 @@ class Special:
         await send_json(send, 200, self._document)
 
     async def _oauth_metadata(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """RFC 9728."""
+        """Metadata of the protected resource, by RFC 9728."""
         del scope, receive
         oauth = self._setup.oauth
         if oauth is None:

@@ -110,7 +110,7 @@ class Lane:
         self._under_way = 0
         self._ending = False
         self._begun: queue.SimpleQueue[tuple[str, PoolJob] | None] = queue.SimpleQueue()
-        """What a thread takes up next: never more than there are threads."""
+        """The next jobs for threads: never more than there are threads."""
         self._threads: list[threading.Thread] = []
 
     @property
@@ -214,7 +214,7 @@ def _too_many_of_one() -> Problem:
 
 
 def _that_fit(texts: Sequence[str]) -> list[str]:
-    """As many as the cache of the embedder takes at once."""
+    """As many of the texts as the cache of the embedder takes at once."""
     fitting: list[str] = []
     room = MOST_TEXT_TOGETHER_CHARS
     for text in texts:

@@ -152,7 +152,8 @@ def mcp_asgi_app(
     distiller: str = "",
     names_project: bool = True,
 ) -> McpApp:
-    """`principal_of` says who sent a request, or raises a BankError; `bank_for` gives the bank as that one may see it.
+    """The ASGI application. `principal_of` says who sent a request, or raises a BankError; `bank_for` gives the bank
+    as that one may see it.
 
     `search` is what the settings of the bank say of searching, `distiller` who distils there. `allowed_hosts` are the
     names this server goes by; None leaves Host and Origin to the application around this one. `names_project` says that
@@ -215,7 +216,7 @@ def _headers(scope: Scope) -> dict[str, list[str]]:
 
 
 async def _body(headers: dict[str, list[str]], receive: Receive) -> bytes | None:
-    """None when it is too large, which the declared length may tell before it is read."""
+    """The body of a request; None when it is too large, which the declared length may tell before it is read."""
     length = headers.get("content-length", ["0"])[0]
     if not re.fullmatch(r"[0-9]{1,12}", length) or int(length) > MOST_BYTES:
         return None

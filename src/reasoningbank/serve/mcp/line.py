@@ -41,7 +41,7 @@ class StdioLine:
         self._first = True
         self._touched_at = time.monotonic()
         self._version: str | None = None
-        """Of the revision that a greeted client speaks."""
+        """The revision of the protocol that a greeted client speaks."""
 
     def listen(self) -> None:
         threading.Thread(target=self._read, name="reasoningbank-mcp-reader", daemon=True).start()
@@ -63,12 +63,12 @@ class StdioLine:
             self._send(message, answers=request_id)
 
     def wait_until_idle(self, timeout_s: float) -> None:
-        """Until every request has its answer on the wire, at most so long."""
+        """Wait until every request has its answer on the wire, at most so long."""
         with self._state:
             self._state.wait_for(lambda: not self._in_flight and not self._unwritten, timeout_s)
 
     def calm_for_s(self) -> float:
-        """For how long nothing has been asked or answered."""
+        """Seconds since anything was asked or answered."""
         return 0.0 if self._in_flight or self._unwritten else time.monotonic() - self._touched_at
 
     def close(self) -> None:

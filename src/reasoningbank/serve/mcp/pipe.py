@@ -101,7 +101,7 @@ def claim_standard_streams() -> tuple[int, int]:
 
 
 def _private_copy(descriptor: int) -> int:
-    """Not inherited by children, and never one of the standard three."""
+    """A copy of a descriptor that children do not inherit, and that is never one of the standard three."""
     copies = [os.dup(descriptor)]
     while copies[-1] <= 2:
         copies.append(os.dup(descriptor))

@@ -40,7 +40,7 @@ class Projects:
         self._known: dict[str, tuple[float, str | None]] = {}
 
     async def project_of(self, ctx: Context) -> str | None:
-        """None when nobody says. Raises InvalidInput for a name that no project can have."""
+        """The project of a request; None when nobody says. Raises InvalidInput for a name that no project can have."""
         assert ctx.request is not None
         names = parse_qs(ctx.request.scope.get("query_string", b"").decode("latin-1")).get("namespace")
         if names:

@@ -81,6 +81,6 @@ def _describe(trajectory: Trajectory, steps: list[Step]) -> list[str]:
 
 
 def _quote(text: str) -> str:
-    """Indented, so that no line of it can pass for one of ours."""
+    """Quoted text, indented so that no line of it can pass for one of ours."""
     short = text if len(text) <= MOST_STEP_CHARS else f"{text[:MOST_STEP_CHARS]}…"
     return short.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\n     ")

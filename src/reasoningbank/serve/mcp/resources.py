@@ -62,7 +62,7 @@ class ResourcePage:
 
 
 def list_resources(bank: Bank, cursor: str | None) -> ResourcePage:
-    """The fixed ones first, then the newest memories of this project, a page at a time."""
+    """A page of resources: the fixed ones first, then the newest memories of this project."""
     before, already = _read_cursor(cursor)
     count = min(PAGE, MOST_LISTED - already)
     memories = bank.list(limit=count, before=before) if count > 0 else []

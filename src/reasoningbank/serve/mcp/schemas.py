@@ -50,7 +50,7 @@ def _object(properties: Schema, required_names: list[str]) -> Schema:
 
 
 def _result(properties: Schema, required_names: list[str]) -> Schema:
-    """Open: a client that knows today's fields must not refuse tomorrow's."""
+    """Schema of a result. It is open: a client that knows today's fields must not refuse tomorrow's."""
     return {"type": "object", "properties": properties, "required": required_names}
 
 
@@ -311,7 +311,9 @@ def search_for(settings: SearchSettings) -> Tool:
 
 
 def _for_a_prompt(schema: Any) -> Any:
-    """Without the most characters and items, which no model counts and every prompt pays for; calls are checked."""
+    """A schema without the most characters and items, which no model counts and every prompt pays for; calls are
+    checked.
+    """
     if not isinstance(schema, dict):
         return schema
     unsaid = {"maxLength", "maxItems", *(() if schema.get("required", True) else ("required",))}
@@ -319,7 +321,7 @@ def _for_a_prompt(schema: Any) -> Any:
 
 
 def wire(tool: Tool) -> Schema:
-    """As `tools/list` shows it."""
+    """The tool as `tools/list` shows it."""
     return {
         "name": tool.name,
         "title": tool.title,

@@ -26,7 +26,7 @@ def require_sdk() -> None:
 
 
 def serve(bank: Bank, *, workers: bool = True) -> None:
-    """Until the client closes its end, stops reading, or the process is asked to end.
+    """Serve until the client closes its end, stops reading, or the process is asked to end.
 
     With `workers`, finished sessions are distilled while the client has nothing to ask.
     """

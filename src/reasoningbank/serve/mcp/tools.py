@@ -262,7 +262,9 @@ def _consolidate(call: ToolCall) -> dict[str, Any]:
 
 
 def _graph_search(call: ToolCall) -> dict[str, Any]:
-    """The text has every word that strangers wrote in an envelope; beside it stand names and labels alone."""
+    """Search of the graph. Its text has every word that strangers wrote in an envelope; beside it stand names and
+    labels alone.
+    """
     node, ask, where = call.given.get("node"), call.given.get("ask"), call.only("namespace")
     if ("query" in call.given) == (node is not None) or (ask is not None and node is None):
         raise InvalidInput("Say where to begin: query, or node; ask needs node.")

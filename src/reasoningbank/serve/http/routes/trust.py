@@ -49,7 +49,7 @@ def _rule(call: Call) -> Reply:
 
 
 def _for_the_user(call: Call, options: dict[str, Any]) -> dict[str, Any]:
-    """These are written down as the user's own decisions."""
+    """Options of a ruling that is written down as the user's own decision; agents are refused."""
     require_user(call.principal.origin, call.body["kind"])
     return options
 
