@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 SOCKET_ENDING = ".sock"
 LONGEST_ANSWER_BYTES = 1_000_000
-MOST_TRIED = 4
 YOUNG_S = 5.0
 """A server that has just been started may need so long for its first word."""
 LATE = ("", None)
@@ -55,7 +54,8 @@ def ask_server(
     except OSError:
         return None
     request = json.dumps({**context, "size": len(raw)}).encode("ascii") + b"\n" + raw
-    for name in names[:MOST_TRIED]:
+    # A few servers at most: each that hangs costs time of the deadline.
+    for name in names[:4]:
         answer = _ask(os.path.join(folder, name), request, within_s, loading_s)
         if answer is not None:
             if answer.get("loading"):

@@ -27,7 +27,6 @@ ANSWERS_IN_ANY_CASE = {"cursor": b'{"continue": true}'}
 together, for a hook that is off loads nothing.
 """
 DEFAULT_DEADLINE_MS = 1_500
-NOTICE_EVERY_S = 3_600.0
 CAPTURE_S = 10.0
 """Nobody waits for advice when a session is to be noted, and a busy machine must not cost the note."""
 SPARE_S = 0.05
@@ -50,7 +49,8 @@ def run(words: list[str]) -> int:
             if _print(text.encode("ascii")):
                 confirm()
     except BaseException as error:  # noqa: BLE001 - the outermost door: an agent must never fail over its memory
-        _fail_open(agent, error)
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        _tell(agent, f"ReasoningBank: no advice this time. {reason}")
     # Nothing is open that would have to be closed in order, and tidying up an interpreter takes longer than a search.
     os._exit(0)
 
@@ -273,11 +273,6 @@ def _too_late(agent: str) -> None:
     os._exit(0)
 
 
-def _fail_open(agent: str, error: BaseException) -> None:
-    reason = " ".join(str(error).split())[:300] or type(error).__name__
-    _tell(agent, f"ReasoningBank: no advice this time. {reason}")
-
-
 def _tell(agent: str, notice: str) -> None:
     """One line for the user, where the agent shows it; seldom, since a hook runs at every step."""
     try:
@@ -286,22 +281,19 @@ def _tell(agent: str, notice: str) -> None:
         if agent in ANSWERS_IN_ANY_CASE:
             _print(ANSWERS_IN_ANY_CASE[agent])
         elif _is_due():
-            _print(_line(agent, f"{notice} `reasoningbank doctor` says more."))
+            from reasoningbank.agents.output import output_line
+
+            line = output_line(agent, "", notice=f"{notice} `reasoningbank doctor` says more.")
+            _print(line.encode("ascii"))
     except OSError:
         pass
-
-
-def _line(agent: str, notice: str) -> bytes:
-    from reasoningbank.agents.output import output_line
-
-    return output_line(agent, "", notice=notice).encode("ascii")
 
 
 def _is_due() -> bool:
     """True once an hour; never when it cannot be written down that it was told."""
     stamp = os.path.join(home(), "hooks-notice")
     try:
-        if abs(time.time() - os.stat(stamp).st_mtime) < NOTICE_EVERY_S:
+        if abs(time.time() - os.stat(stamp).st_mtime) < 3_600.0:
             return False
     except OSError:
         pass

@@ -23,7 +23,6 @@ from reasoningbank.core.errors import BankError, InvalidInput
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
-_OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run_guarded(argv)
     # A process that ends at once has next to no rubbish: looking for it takes a tenth of its time. So it is looked for
     # seldom, and at the end, when the system takes everything back, not at all.
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    gc.set_threshold(100_000)
     code = _run_guarded(sys.argv[1:])
     gc.freeze()
     try:

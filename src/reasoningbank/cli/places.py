@@ -49,7 +49,7 @@ def program(args: Namespace) -> Program:
     """
     options: tuple[str, ...] = ("--bank", _lasting_url(locate(args.bank))) if args.bank else ()
     if args.config:
-        options += ("--config", NO_FILE if args.config == NO_FILE else _absolute(args.config))
+        options += ("--config", NO_FILE if args.config == NO_FILE else str(Path(args.config).expanduser().absolute()))
     here = program_in(Path(sysconfig.get_path("scripts")), sys.executable, windows=WINDOWS, options=options)
     command = which(NAME)
     if args.project and command is not None and Path(command).resolve() == Path(here.words[0]).resolve():
@@ -65,10 +65,6 @@ def _lasting_url(location: Location) -> str:
             "PostgreSQL finds it in ~/.pgpass or in PGPASSWORD."
         )
     return location.absolute_url
-
-
-def _absolute(path: str) -> str:
-    return str(Path(path).expanduser().absolute())
 
 
 def repository() -> Path:

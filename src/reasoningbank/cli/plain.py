@@ -15,7 +15,6 @@ _UNSAFE = pattern(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}]")
 _UNSAFE_IN_JSON = pattern(f"[\x7f-\x9f{_BIDI}]")
 _LINE_ENDS = pattern(r"\r\n?")
 _ZERO_WIDTH = frozenset({"Mn", "Me", "Cf"})
-ELLIPSIS = "…"
 
 _ASCII = str.maketrans(
     {
@@ -77,7 +76,7 @@ def cut(text: str, columns: int | None) -> str:
         if used > columns - 1:
             break
         characters.append(character)
-    return "".join(characters).rstrip() + ELLIPSIS if columns > 0 else ""
+    return "".join(characters).rstrip() + "…" if columns > 0 else ""
 
 
 def pad(text: str, columns: int, *, right: bool = False) -> str:

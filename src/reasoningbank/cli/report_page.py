@@ -14,7 +14,6 @@ from reasoningbank.recall.gaps import OpenGap
 
 _WIDTH, _HEIGHT, _LEFT = 520.0, 150.0, 34.0
 _MOST_LINES = 30
-_MOST_GAPS = 20
 _STYLE = """
 :root{color-scheme:light dark;--paper:#fbfaf7;--ink:#1c1f1e;--muted:#5a605c;--line:#e4e2da;--accent:#0b6b60;
 --good:#2b7a4b;--bad:#b23c22}
@@ -182,5 +181,5 @@ def _kinds(report: Report) -> str:
 
 
 def _gaps(gaps: Sequence[OpenGap]) -> str:
-    rows = [(escape(gap.question), f"{gap.times:,}") for gap in gaps[:_MOST_GAPS]]
+    rows = [(escape(gap.question), f"{gap.times:,}") for gap in gaps[:20]]
     return _table("Asked for in vain", ("Question", "Times"), rows)

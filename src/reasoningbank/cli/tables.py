@@ -9,7 +9,6 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.frozen import dataclass
 
 _GAP = "  "
-_NARROWEST_ELASTIC = 12
 _NARROWEST_OF_ALL = 6
 """In a window so narrow that nothing is left to leave out."""
 
@@ -22,7 +21,7 @@ class Column:
     """Takes what the others leave, and is cut when that is too little."""
     optional: bool = False
     """Left out when the window is too narrow; the last such column goes first."""
-    least: int = _NARROWEST_ELASTIC
+    least: int = 12
     """Columns that an elastic one keeps before others are left out."""
 
 

@@ -18,7 +18,6 @@ from reasoningbank.cli import plain
 from reasoningbank.core.frozen import dataclass, field
 from reasoningbank.core.ids import ending, is_own
 
-NARROWEST = 40
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
@@ -38,9 +37,13 @@ class Terminal:
 
     @classmethod
     def of_process(cls, *, as_json: bool) -> Terminal:
-        out, err = _output(), _talk()
+        out = _output()
+        if isinstance(sys.stderr, io.TextIOWrapper):
+            sys.stderr.reconfigure(errors="backslashreplace")
+        err = sys.stderr or io.StringIO()
         person = out.isatty()
-        width = max(NARROWEST, _window_columns()) if person else None
+        # A window of fewer columns is treated as one of forty.
+        width = max(40, _window_columns()) if person else None
         # Variables that every terminal program heeds; they are about the terminal, not about the bank.
         plain_wanted = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
         return cls(
@@ -169,12 +172,6 @@ def _output() -> TextIO:
     except (OSError, ValueError, AttributeError):
         # A stream of the calling program that is no file, or a window's program without any.
         return sys.stdout or io.StringIO()
-
-
-def _talk() -> TextIO:
-    if isinstance(sys.stderr, io.TextIOWrapper):
-        sys.stderr.reconfigure(errors="backslashreplace")
-    return sys.stderr or io.StringIO()
 
 
 def _unicode(stream: TextIO) -> bool:

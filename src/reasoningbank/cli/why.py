@@ -16,7 +16,6 @@ from reasoningbank.recall.features import Features
 from reasoningbank.recall.query import Recalled, SearchResult
 from reasoningbank.recall.silence import REASONS, left_out
 
-_MOST_CONTENT_LINES = 4
 _NEUTRAL = {"recency": 1.0, "usage": 0.0, "diversity": 1.0, "scope_weight": 1.0}
 """Values of parts that make no difference: only `--explain` shows these."""
 _SHOWN_ABOVE = {"relevance", "confidence"}
@@ -40,7 +39,8 @@ MEANINGS: dict[str, str] = {
 
 def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
     indent = " " * (len(str(number)) + 2)
-    title = plain.cut(plain.one_line(headline(hit.title, hit.outcome)), _room(terminal, indent))
+    room = None if terminal.width is None else terminal.width - len(indent)
+    title = plain.cut(plain.one_line(headline(hit.title, hit.outcome)), room)
     terminal.say(f"{number}. {title}", bold=True)
     record = track_record(hit)
     facts = [
@@ -53,7 +53,7 @@ def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
     terminal.paragraph(plain.one_line(" · ".join(fact for fact in facts if fact)), indent)
     if hit.description:
         terminal.paragraph(f"When: {plain.one_line(occasion(hit.description))}", indent, 2)
-    if terminal.paragraph(hit.content, indent, _MOST_CONTENT_LINES):
+    if terminal.paragraph(hit.content, indent, 4):
         terminal.say(f"{indent}… `get {terminal.short(hit.id)}` shows the rest.", dim=True)
     if hit.conflicts:
         titles = ", ".join(f"{plain.one_line(clash.title)} ({terminal.short(clash.id)})" for clash in hit.conflicts)
@@ -72,10 +72,6 @@ def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
         if round(value, 2) != _NEUTRAL.get(name) and name not in _SHOWN_ABOVE and name not in _IN_FULL_ONLY
     ]
     terminal.paragraph(f"why: {', '.join(reasons)}", indent, dim=True)
-
-
-def _room(terminal: Terminal, indent: str) -> int | None:
-    return None if terminal.width is None else terminal.width - len(indent)
 
 
 def _parts(hit: Recalled) -> dict[str, float]:
@@ -125,15 +121,12 @@ def tell_rest(terminal: Terminal, result: SearchResult, namespace: str, *, nothi
             "new, or nothing does."
         )
     if result.memories:
+        # The embedder without its dimension and revision, which `status` shows.
+        model = "/".join(result.embedder.split("/")[:2])
         terminal.tell(
             f"{len(result.memories)} of {result.total_found} shown · {figures.counted(result.tokens_used, 'token')}"
-            f" · {_model(result)} · profile {result.profile}"
+            f" · {model} · profile {result.profile}"
         )
-
-
-def _model(result: SearchResult) -> str:
-    """The embedder without its dimension and revision, which `status` shows."""
-    return "/".join(result.embedder.split("/")[:2])
 
 
 def _nothing(result: SearchResult, namespace: str) -> str:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _EVERY = "all"
 _MOST_SKIPPED_SHOWN = 20
-_BEST_SHOWN = 5
 
 
 def _options(parser: ArgumentParser) -> None:
@@ -112,7 +111,8 @@ def _report(
             f"{plain.one_line(namespace)}: {figures.counted(sessions, 'session')} {verb}, "
             f"{figures.counted(tally.tasks[namespace], 'task')}{more}"
         )
-    for item in memories[:_BEST_SHOWN]:
+    # Only the surest: --json lists all.
+    for item in memories[:5]:
         title = plain.one_line(headline(item.title, item.outcome))
         terminal.say(f"  {item.id}  {title} ({figures.confidence(item.confidence)})")
     total = figures.counted(sum(tally.sessions.values()), "session")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from reasoningbank.bus import Bus
     from reasoningbank.bus.views import BusStatus
 
-_HITS = 5
-
 
 @contextmanager
 def opened_bus(args: Namespace, *, create: bool = False) -> Iterator[Bus]:
@@ -107,7 +105,12 @@ def _up(args: Namespace, terminal: Terminal) -> int:
             peers = [peer for peer in bus.peers() if peer.address]
             terminal.tell(f"Up as {bus.fingerprint}, {where}.")
             if listen:
-                terminal.tell(_told(public_address(parse_address(args.listen, listening=True), args.public)))
+                address = public_address(parse_address(args.listen, listening=True), args.public)
+                terminal.tell(
+                    f"Peers tell each other that it is at {address}."
+                    if address
+                    else "Peers are not told where it is, and cannot tell each other: `--public HOST:PORT` says so."
+                )
             terminal.tell(f"Shared: {describe_policy(bus.share())}.")
             terminal.tell(
                 f"Dialling {', '.join(f'{peer.title} at {peer.address}' for peer in peers)}."
@@ -197,12 +200,6 @@ def _status_page(status: BusStatus, terminal: Terminal) -> None:
             terminal.paragraph(sentence)
 
 
-def _told(address: str) -> str:
-    if address:
-        return f"Peers tell each other that it is at {address}."
-    return "Peers are not told where it is, and cannot tell each other: `--public HOST:PORT` says so."
-
-
 def _entries(number: int) -> str:
     return figures.counted(number, "entry", "entries")
 
@@ -235,7 +232,7 @@ def describe_policy(shares: Mapping[str, Any]) -> str:
 def _ask_options(parser: ArgumentParser) -> None:
     parser.add_argument("peer", metavar="PEER", help="its name, fingerprint or public key")
     parser.add_argument("query", metavar="QUERY", help="what to search for there")
-    add_limit(parser, _HITS)
+    add_limit(parser, 5)
 
 
 def _ask(args: Namespace, terminal: Terminal) -> int:

@@ -19,7 +19,6 @@ from reasoningbank.core.errors import InvalidInput
 if TYPE_CHECKING:
     from reasoningbank.bus.views import GrantView
 
-_FOR_LIFE = "life"
 _SHOWN_OF_ID = 12
 _PERIODS = {3600: "an hour", 86_400: "a day", 7 * 86_400: "a week"}
 
@@ -57,7 +56,7 @@ def _grant(args: Namespace, terminal: Terminal) -> int:
         namespaces=tuple(args.spaces or ("*",)),
         scopes=tuple(args.scope or SHARED_SCOPES),
         caps=_caps(args.cap),
-        period_s=0 if args.per == _FOR_LIFE else int(_seconds(args.per, "--per")),
+        period_s=0 if args.per == "life" else int(_seconds(args.per, "--per")),
         lifetime_s=_seconds(args.expires, "--expires"),
         delegable=args.delegable,
         under=args.under,
@@ -103,8 +102,8 @@ def _party(name: str, fingerprint: str) -> str:
 def describe_grant(grant: GrantView) -> str:
     """A grant in words: "record and search in api (team), at most 1,000 records a day, until 2026-12-01"."""
     spaces = "every namespace" if "*" in grant.namespaces else ", ".join(grant.namespaces)
-    caps = _word_list([_amount(what, number) for what, number in grant.caps.items()]) if grant.caps else ""
-    limit = f", at most {caps} {_period(grant.period_s)}" if caps else ""
+    amounts = [figures.size(number) if what == "bytes" else f"{number:,} {what}" for what, number in grant.caps.items()]
+    limit = f", at most {_word_list(amounts)} {_period(grant.period_s)}" if amounts else ""
     begins = f", from {_minute(grant.starts_at)}" if grant.state == "not_yet_valid" else ""
     life = f"{begins}, until {_minute(grant.expires_at)}"
     further = "; it may be handed on" if grant.delegable else ""
@@ -113,10 +112,6 @@ def describe_grant(grant: GrantView) -> str:
 
 def _minute(at: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
-
-
-def _amount(what: str, number: int) -> str:
-    return figures.size(number) if what == "bytes" else f"{number:,} {what}"
 
 
 def _word_list(words: Sequence[str]) -> str:

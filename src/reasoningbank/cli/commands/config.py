@@ -47,7 +47,9 @@ def _page(settings: Settings, choices: dict[str, Choice], terminal: Terminal, *,
         terminal.say("# Lines with a # hold by default; the others are set, and say where.", dim=True)
     for section in SECTIONS:
         knobs = [
-            knob for knob in KNOBS if knob.section == section and _is_shown(knob, settings, choices, only_set=only_set)
+            knob
+            for knob in KNOBS
+            if knob.section == section and (knob.name in choices or (not only_set and is_meant(knob, settings)))
         ]
         if not knobs:
             continue
@@ -57,10 +59,6 @@ def _page(settings: Settings, choices: dict[str, Choice], terminal: Terminal, *,
         terminal.say(f"[{section}]", bold=True)
         for knob in knobs:
             _line(knob, settings, choices.get(knob.name), terminal)
-
-
-def _is_shown(knob: Knob, settings: Settings, choices: dict[str, Choice], *, only_set: bool) -> bool:
-    return knob.name in choices or (not only_set and is_meant(knob, settings))
 
 
 def _line(knob: Knob, settings: Settings, choice: Choice | None, terminal: Terminal) -> None:

@@ -168,19 +168,16 @@ def _tell(bank: ReasoningBank, summary: Distilled, terminal: Terminal) -> None:
     for attempt in [a for a in summary.attempts if a.left_out][:_MOST_NAMED]:
         terminal.tell(f"{attempt.job_id}: nothing learned. {_reasons(attempt)}")
     if summary.waiting:
-        hint = _hint(bank)
+        if bank.learning.teachers():
+            hint = f"; `{PROGRAM} jobs list --state waiting` says why"
+        else:
+            hint = f"; nobody distils here ({bank.learning.distiller}): `{PROGRAM} jobs next` hands out one"
         terminal.tell(f"{figures.counted(summary.waiting, 'session')} left to distil{hint}.")
 
 
 def _reasons(attempt: Attempt) -> str:
     reasons = [f"{plain.one_line(item.what)}: {plain.one_line(item.why)}" for item in attempt.left_out[:_MOST_REASONS]]
     return "; ".join(reasons) + "."
-
-
-def _hint(bank: ReasoningBank) -> str:
-    if not bank.learning.teachers():
-        return f"; nobody distils here ({bank.learning.distiller}): `{PROGRAM} jobs next` hands out one"
-    return f"; `{PROGRAM} jobs list --state waiting` says why"
 
 
 COMMANDS = {

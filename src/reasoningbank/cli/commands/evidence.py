@@ -22,7 +22,6 @@ from reasoningbank.learn.evidence import History, Point
 from reasoningbank.learn.stability import Fate
 from reasoningbank.wiring import ReasoningBank
 
-_CURVE_COLUMNS = 40
 _HELPFUL = "helpful"
 _VERDICTS = (_HELPFUL, "unhelpful")
 _FATES = (Fate.SURVIVED, Fate.REVERTED)
@@ -132,7 +131,7 @@ def _page(history: History, terminal: Terminal) -> None:
     if item.set_aside:
         terminal.say(f"{set_aside_in_words(item.set_aside)}; marked with “old text” below", dim=True)
     means = [point.confidence.mean for point in history.points]
-    curve = figures.sparkline([*means, item.confidence.mean], _CURVE_COLUMNS, unicode=terminal.unicode)
+    curve = figures.sparkline([*means, item.confidence.mean], 40, unicode=terminal.unicode)
     now_at = figures.confidence(item.confidence)
     terminal.say(f"confidence {means[0]:.2f} {curve} {now_at} now, by policy {history.policy}")
     terminal.say()

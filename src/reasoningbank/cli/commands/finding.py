@@ -155,7 +155,14 @@ def _query(args: Namespace, terminal: Terminal) -> int:
         namespace = "any namespace" if args.all_namespaces else f"namespace {bank.bank.namespace}"
         hint = "" if result.memories or args.all_namespaces or bank.missing else elsewhere(bank.bank)
     if terminal.as_json:
-        terminal.json({**found_json(result), **({"question": _question(text)} if args.explain else {})})
+        fields = found_json(result)
+        if args.explain:
+            from dataclasses import asdict
+
+            from reasoningbank.recall.features import features_of
+
+            fields["question"] = asdict(features_of(text))
+        terminal.json(fields)
         return 0
     for number, hit in enumerate(result.memories, start=1):
         if number > 1:
@@ -176,14 +183,6 @@ def _explain(terminal: Terminal, question: str, result: SearchResult, namespace:
         why.show_parts(terminal, result)
         terminal.say()
     why.show_question(terminal, features_of(question), namespace)
-
-
-def _question(text: str) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    from reasoningbank.recall.features import features_of
-
-    return asdict(features_of(text))
 
 
 def _inject(args: Namespace, terminal: Terminal) -> int:

@@ -80,7 +80,8 @@ def _table(gaps: Gaps, terminal: Terminal, *, with_namespace: bool) -> None:
             gap.question,
             figures.ago(gap.last_at, now),
             figures.ago(gap.first_at, now),
-            _short(gap.id, terminal),
+            # As much as a person needs to type for --forget; a program gets the whole id.
+            gap.id if terminal.width is None else f"{gap.id[:_ID_CHARS]}…",
         ]
         for gap in gaps.open
     ]
@@ -89,11 +90,6 @@ def _table(gaps: Gaps, terminal: Terminal, *, with_namespace: bool) -> None:
         for row, gap in zip(rows, gaps.open, strict=True):
             row.insert(2, ", ".join(gap.namespaces))
     show(terminal, columns, rows)
-
-
-def _short(gap_id: str, terminal: Terminal) -> str:
-    """As much of an id as a person needs to type for --forget. A program gets the whole one."""
-    return gap_id if terminal.width is None else f"{gap_id[:_ID_CHARS]}…"
 
 
 COMMANDS = {

@@ -132,7 +132,8 @@ def _export(args: Namespace, terminal: Terminal) -> int:
         raise InvalidInput(f"{args.path} exists already. To replace it, add --force.")
     if (args.conversation is not None) + (args.walk is not None) + args.all_namespaces > 1:
         raise InvalidInput("Export one thing: --conversation, --walk or --all-namespaces.")
-    form = args.form or _form_of(args.path)
+    ending = Path(args.path).suffix.lower().lstrip(".")
+    form = args.form or {"cql": "cypher", "cypher": "cypher", "json": "json"}.get(ending, "graphml")
     with open_bank(args) as handle:
         graph, everywhere = handle.bank.graph, "*" if args.all_namespaces else None
         part = None if args.walk is None else graph.walk(args.walk)
@@ -148,11 +149,6 @@ def _export(args: Namespace, terminal: Terminal) -> int:
     else:
         terminal.tell(f"{figures.counted(count, 'line')} of {form} written to {args.path}.")
     return 0
-
-
-def _form_of(path: str) -> str:
-    ending = Path(path).suffix.lower().lstrip(".")
-    return {"cql": "cypher", "cypher": "cypher", "json": "json"}.get(ending, "graphml")
 
 
 # ---------------------------------------------------------------- in

@@ -66,7 +66,10 @@ def _carried_out(args: Namespace, terminal: Terminal, plan: Callable[[], list[Fi
     if not terminal.as_json:
         for change in updates:
             terminal.say(_scrubbed_diff(change.diff))
-    is_agreed = bool(updates) and not args.dry_run and _is_agreed(args, terminal)
+    is_agreed = False
+    if updates and not args.dry_run:
+        # A person is asked; a program that calls this has decided already.
+        is_agreed = args.yes or terminal.as_json or not terminal.attended() or terminal.confirmed("Write this?")
     writes = _written_alone(plan) if is_agreed else []
     if terminal.as_json:
         terminal.json(_as_json(changes, writes, notes if is_agreed else []))
@@ -88,11 +91,6 @@ def _written_alone(plan: Callable[[], list[FileChange]]) -> list[Written]:
         return write(plan(), time.time())
     finally:
         os.close(lock)
-
-
-def _is_agreed(args: Namespace, terminal: Terminal) -> bool:
-    """A person is asked; a program that calls this has decided already."""
-    return args.yes or terminal.as_json or not terminal.attended() or terminal.confirmed("Write this?")
 
 
 def _scrubbed_diff(diff: str) -> str:

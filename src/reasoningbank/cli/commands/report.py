@@ -23,9 +23,7 @@ from reasoningbank.learn.report import Report, ReportLine
 from reasoningbank.learn.trends import MOST_DAYS, Trends
 
 _DEFAULT_LIMIT = 20
-_DEFAULT_DAYS = 30
 _DAY_S = 86_400.0
-_MOST_DEAD_SHOWN = 10
 
 
 def _options(parser: ArgumentParser) -> None:
@@ -43,7 +41,8 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         namespace = EVERY_NAMESPACE if args.all_namespaces else None
         report = handle.bank.report(namespace=namespace, since=since, limit=args.limit)
         where = "any namespace" if args.all_namespaces else f"namespace {handle.bank.namespace}"
-        trends = handle.bank.trends(days=_days(since), namespace=namespace)
+        days = 30 if since is None else min(MOST_DAYS, max(1, 1 + int((time.time() - since) // _DAY_S)))
+        trends = handle.bank.trends(days=days, namespace=namespace)
         if args.html is not None:
             return _write_page(args.html, handle.bank, report, trends, namespace, terminal)
     if terminal.as_json:
@@ -65,12 +64,6 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     )
     _legend(report, terminal)
     return 0
-
-
-def _days(since: float | None) -> int:
-    if since is None:
-        return _DEFAULT_DAYS
-    return min(MOST_DAYS, max(1, 1 + int((time.time() - since) // _DAY_S)))
 
 
 def _write_page(
@@ -131,7 +124,7 @@ def _dead_weight(report: Report, terminal: Terminal) -> None:
     terminal.say()
     terminal.say("Dead weight", bold=True)
     columns = [Column(name="MEMORY", elastic=True), Column(name="WHY"), Column(name="ID", optional=True)]
-    lines = report.dead[:_MOST_DEAD_SHOWN]
+    lines = report.dead[:10]
     show(terminal, columns, [[line.remembered.title, line.dead, line.remembered.id] for line in lines])
     if report.dead_count > len(lines):
         terminal.say(f"and {report.dead_count - len(lines):,} more", dim=True)

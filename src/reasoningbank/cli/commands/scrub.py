@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
 
 from reasoningbank.bank.json_view import swept_json
 from reasoningbank.cli import figures
@@ -86,7 +85,12 @@ def _report(swept: Swept, terminal: Terminal) -> None:
         terminal.say(f"No secret in {records}.")
         return
     rows = [
-        [place.kind, place.id, "" if place.revision is None else str(place.revision), _counts(place.found)]
+        [
+            place.kind,
+            place.id,
+            "" if place.revision is None else str(place.revision),
+            ", ".join(f"{name} ×{number}" if number > 1 else name for name, number in place.found.items()),
+        ]
         for place in swept.places[:_MOST_SHOWN]
     ]
     columns = [Column(name="KIND"), Column(name="ID"), Column(name="REVISION"), Column(name="SECRETS", elastic=True)]
@@ -99,10 +103,6 @@ def _report(swept: Swept, terminal: Terminal) -> None:
         terminal.tell(f"{total} removed from {records}. Change them where they are used: they were kept in the clear.")
     else:
         terminal.tell(f"{total} in {records}; nothing was changed. To remove them: {PROGRAM} scrub --apply")
-
-
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} ×{number}" if number > 1 else name for name, number in counts.items())
 
 
 COMMANDS = {

@@ -38,8 +38,11 @@ def _list(args: Namespace, terminal: Terminal) -> int:
         if args.rulings:
             return _list_rulings(handle.bank.trust.rulings(limit=args.limit), terminal)
         if args.quarantined or args.waiting:
-            items = _quarantined(handle.bank, args) if args.quarantined else _waiting(handle.bank, args)
-            return _list_memories(items, terminal, "in quarantine" if args.quarantined else "waiting for your approval")
+            if not args.quarantined:
+                return _list_memories(_waiting(handle.bank, args), terminal, "waiting for your approval")
+            namespace = EVERY_NAMESPACE if args.namespace is None else None
+            items = handle.bank.list(state=State.QUARANTINED, namespace=namespace, limit=args.limit)
+            return _list_memories(items, terminal, "in quarantine")
         sources = handle.bank.trust.origins()
     if terminal.as_json:
         terminal.json({"origins": [source_json(source) for source in sources]})
@@ -72,11 +75,6 @@ def _standing(source: Mapping[str, Any]) -> str:
         if source["approved"] == source["memories"]
         else f"{source['trust']}; {source['approved']:,} approved"
     )
-
-
-def _quarantined(bank: Bank, args: Namespace) -> list[Remembered]:
-    namespace = EVERY_NAMESPACE if args.namespace is None else None
-    return bank.list(state=State.QUARANTINED, namespace=namespace, limit=args.limit)
 
 
 def _waiting(bank: Bank, args: Namespace) -> list[Remembered]:

@@ -54,7 +54,9 @@ def _run(kind: str, args: Namespace, terminal: Terminal) -> int:
     with open_bank(args) as handle:
         namespace = handle.bank.namespace
         memories, rules = ((), []) if args.remove else (_memories(handle.bank), _rules(handle.bank))
-        page = page_of(kind, memories, _request(args), _clashes(handle.bank), rules)
+        least = Trust.TRUSTED if args.trusted else Trust.WORKING
+        request = Wanted(limit=args.limit, max_tokens=args.max_tokens, least_trust=least, untried=args.untried)
+        page = page_of(kind, memories, request, _clashes(handle.bank), rules)
     if args.to == "-":
         terminal.verbatim_lines(page.lines)
         return 0
@@ -70,11 +72,6 @@ def _run(kind: str, args: Namespace, terminal: Terminal) -> int:
         write([change], time.time(), copies=START not in change.was.text)
     _tell(args, terminal, change, page)
     return 0
-
-
-def _request(args: Namespace) -> Wanted:
-    least = Trust.TRUSTED if args.trusted else Trust.WORKING
-    return Wanted(limit=args.limit, max_tokens=args.max_tokens, least_trust=least, untried=args.untried)
 
 
 def _rules(bank: ReasoningBank) -> list[Rule]:
