@@ -37,7 +37,8 @@ _NAMES = {
 
 def find_problem(schema: Schema, value: Any, where: str = BODY, *, quote: bool = False) -> str | None:
     """A sentence about the first thing that does not fit, or None; with `quote` it shows what stands there instead."""
-    if not (_has_type(schema, value) and _is_in_range(schema, value)):
+    has_type = "type" not in schema or any(_is(kind, value) for kind in _kinds(schema))
+    if not (has_type and _is_in_range(schema, value)):
         instead = f", not {show_value(value)}" if quote else ""
         return f"{where} must be {_describe(schema)}{instead}."
     if isinstance(value, str):
@@ -58,10 +59,6 @@ def show_value(value: object) -> str:
 def _kinds(schema: Schema) -> list[str]:
     kinds = schema.get("type", [])
     return [kinds] if isinstance(kinds, str) else kinds
-
-
-def _has_type(schema: Schema, value: Any) -> bool:
-    return "type" not in schema or any(_is(kind, value) for kind in _kinds(schema))
 
 
 def _is(kind: str, value: Any) -> bool:

@@ -34,7 +34,6 @@ LARGE_BYTES = 64 << 10
 """The size of a body from which on its work is done in a lane of its own: looking it over takes the interpreter for
 a while.
 """
-_TENANTS_AT_HAND = 1_000
 
 
 def tenant_bank(bank: Bank, tenant: str, namespace: str | None = None) -> Bank:
@@ -59,7 +58,7 @@ class Endpoints:
         self.written = on_write
         """Called on the loop after each write, so that who follows the feed hears of it at once."""
         self.kept = KeptAnswers()
-        self._ruled_bank = lru_cache(maxsize=_TENANTS_AT_HAND)(self._made_bank)
+        self._ruled_bank = lru_cache(maxsize=1_000)(self._made_bank)
 
     def bank_of(self, tenant: str, namespace: str | None) -> Bank:
         """The bank of a tenant. What the tenant rules about scrubbing holds from the next request on, whichever

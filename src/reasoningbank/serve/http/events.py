@@ -152,7 +152,10 @@ class Hub:
                 self._recent.clear()
                 if self._task is None:
                     self._task = asyncio.create_task(self._follow())
-            place = self._head if after is None else self._place(stream.tenant, after)
+            if after is None:
+                place = self._head
+            else:
+                place = 0 if after in ("", "0") else self._seal.opened_number(stream.tenant, PURPOSE, after)
             await self._send_events(stream, place, receive, send)
             await _end(send, abort)
         finally:
@@ -172,9 +175,6 @@ class Hub:
             raise _too_many()
         # It comes back with its Last-Event-ID, and misses nothing.
         next(stream for stream in self._open if stream.tenant == tenant and not stream.over.is_set()).over.set()
-
-    def _place(self, tenant: str, after: str) -> int:
-        return 0 if after in ("", "0") else self._seal.opened_number(tenant, PURPOSE, after)
 
     async def _send_events(self, stream: _Stream, place: int, receive: Receive, send: Send) -> None:
         headers = [*SAFE, (b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no")]

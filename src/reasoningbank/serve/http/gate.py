@@ -31,11 +31,14 @@ class Gate:
                 async with asyncio.timeout(self._wait_s):
                     await ticket
             except TimeoutError:
-                raise _come_back() from None
+                detail = "Too many large requests of this tenant are under way: wait for their answers first."
+                raise Problem(429, "tenant_busy", detail, ((b"retry-after", b"5"),)) from None
             yield
         finally:
             if ticket.done() and not ticket.cancelled():
-                self._leave(tenant)
+                self.inside -= 1
+                self._turns.end(tenant)
+                self._let_in()
 
     def _let_in(self) -> None:
         while self.inside < self._most and (turn := self._turns.begin()) is not None:
@@ -46,13 +49,3 @@ class Gate:
             else:
                 self.inside += 1
                 ticket.set_result(None)
-
-    def _leave(self, tenant: str) -> None:
-        self.inside -= 1
-        self._turns.end(tenant)
-        self._let_in()
-
-
-def _come_back() -> Problem:
-    detail = "Too many large requests of this tenant are under way: wait for their answers first."
-    return Problem(429, "tenant_busy", detail, ((b"retry-after", b"5"),))

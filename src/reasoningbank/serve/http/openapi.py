@@ -87,8 +87,10 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     parameters += [_query_parameter(parameter) for parameter in parameters_of(endpoint)]
     parameters += [_KEY_HEADER] if endpoint.writes else []
     parameters += [_IF_MATCH] if endpoint.takes_if_match else []
+    words = [part for part in endpoint.path.removeprefix("/v1/").split("/") if not part.startswith("{")]
+    suffix = "_one" if endpoint.path.endswith("}") else ""
     operation: dict[str, Any] = {
-        "operationId": _operation_id(endpoint.method, endpoint.path),
+        "operationId": f"{endpoint.method.lower()}_{'_'.join(words)}{suffix}",
         "summary": endpoint.summary,
         "tags": [endpoint.group],
         "x-scope": endpoint.scope,
@@ -99,12 +101,6 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         content = {"application/json": {"schema": endpoint.body, "example": endpoint.example}}
         operation["requestBody"] = {"required": "required" in endpoint.body, "content": content}
     return operation
-
-
-def _operation_id(method: str, path: str) -> str:
-    words = [part for part in path.removeprefix("/v1/").split("/") if not part.startswith("{")]
-    suffix = "_one" if path.endswith("}") else ""
-    return f"{method.lower()}_{'_'.join(words)}{suffix}"
 
 
 def _responses(endpoint: Endpoint) -> dict[str, Any]:

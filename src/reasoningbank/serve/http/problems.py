@@ -29,7 +29,6 @@ from reasoningbank.core.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 Headers = tuple[tuple[bytes, bytes], ...]
-MOST_DETAIL_CHARS = 600
 
 
 class Problem(Exception):
@@ -48,7 +47,7 @@ class Problem(Exception):
             "title": self.code.replace("_", " ").capitalize(),
             "status": self.status,
             "code": self.code,
-            "detail": self.detail[:MOST_DETAIL_CHARS],
+            "detail": self.detail[:600],
         }
 
 

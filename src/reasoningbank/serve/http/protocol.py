@@ -11,7 +11,6 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -51,7 +50,11 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _make_room(self) -> bool:
         """Close those that have kept us waiting longest. False when everybody else waits for us."""
-        keeping = [other for other in self._others() if other.keeps_us_waiting()]
+        keeping = [
+            other
+            for other in self.connections
+            if isinstance(other, GuardedProtocol) and other is not self and other.keeps_us_waiting()
+        ]
         if not keeping:
             return False
         by_address = Counter(other.address for other in keeping)
@@ -71,13 +74,6 @@ class GuardedProtocol(HttpToolsProtocol):
                 crowd,
             )
         return True
-
-    def _others(self) -> Iterable[GuardedProtocol]:
-        return [
-            connection
-            for connection in self.connections
-            if isinstance(connection, GuardedProtocol) and connection is not self
-        ]
 
     @property
     def address(self) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -20,7 +20,6 @@ from reasoningbank.serve.identity import Principal
 from reasoningbank.serve.json_schema import BODY, Schema, find_problem
 from reasoningbank.serve.tokens import UNKNOWN
 
-MOST_PARAMETERS = 50
 CONFIRM_AFTER_S = 0.5
 NAMESPACE = Parameter(
     name="namespace",
@@ -147,7 +146,7 @@ def parameters(specs: Sequence[Parameter], query_string: bytes) -> dict[str, Any
             keep_blank_values=True,
             strict_parsing=False,
             errors="strict",
-            max_num_fields=MOST_PARAMETERS,
+            max_num_fields=50,
         )
     except ValueError:
         raise Problem(400, "invalid_input", "The query parameters cannot be read.") from None
@@ -157,7 +156,12 @@ def parameters(specs: Sequence[Parameter], query_string: bytes) -> dict[str, Any
         name = key if key in by_name else NAMESPACE_ALIASES.get(key, key)
         parameter = by_name.get(name)
         if parameter is None:
-            raise _unknown(name, by_name)
+            if name.lower() in _SECRETS_IN_ADDRESS:
+                # Addresses end up in logs and histories.
+                detail = "Credentials belong in the Authorization header, not in the address."
+            else:
+                detail = f"There is no query parameter {name[:60]!r}: use {', '.join(by_name)}."
+            raise Problem(400, "invalid_input", detail)
         value = _value(parameter, text)
         if parameter.repeated:
             values.setdefault(name, []).append(value)
@@ -166,13 +170,6 @@ def parameters(specs: Sequence[Parameter], query_string: bytes) -> dict[str, Any
         else:
             values[name] = value
     return values
-
-
-def _unknown(name: str, by_name: Mapping[str, Parameter]) -> Problem:
-    if name.lower() in _SECRETS_IN_ADDRESS:
-        # Addresses end up in logs and histories.
-        return Problem(400, "invalid_input", "Credentials belong in the Authorization header, not in the address.")
-    return Problem(400, "invalid_input", f"There is no query parameter {name[:60]!r}: use {', '.join(by_name)}.")
 
 
 def check_schema(schema: Schema, value: Any, where: str = BODY) -> None:

@@ -26,8 +26,6 @@ from reasoningbank.serve.http.service import Service
 
 BACKLOG = 1_024
 FINISH_WITHIN_S = 30
-LOOK_EVERY_TICKS = 10
-"""uvicorn ticks ten times a second."""
 SWITCH_S = 0.001
 """How long a thread may keep the interpreter while another one wants it: with Python's own 5 ms, somebody's small
 question waits that long at each of a dozen steps while another tenant's text is looked over."""
@@ -56,7 +54,8 @@ class Server(uvicorn.Server):
             asyncio.get_running_loop().call_soon(setattr, self, "should_exit", True)
 
     async def on_tick(self, counter: int) -> bool:
-        if counter % LOOK_EVERY_TICKS == 0:
+        # Once a second: uvicorn ticks ten times.
+        if counter % 10 == 0:
             now = time.monotonic()
             for connection in list(self.server_state.connections):
                 if isinstance(connection, GuardedProtocol):

@@ -40,7 +40,6 @@ from reasoningbank.serve.workers import Workers
 
 MAKE_WAY_S = 0.25
 """A job waits for a moment without searches, and for no longer than this: under constant load it gets its turn too."""
-_MOMENT_S = 0.005
 _FAULT = Problem(500, "internal", "A fault of this server; its log says more.")
 _log = logging.getLogger("reasoningbank.serve")
 
@@ -161,7 +160,7 @@ def _lanes(bank: Bank, limits: Limits) -> dict[str, Lane]:
 
 def _make_way(searching: Lane, stopping: threading.Event) -> None:
     until = time.monotonic() + MAKE_WAY_S
-    while searching.busy and time.monotonic() < until and not stopping.wait(_MOMENT_S):
+    while searching.busy and time.monotonic() < until and not stopping.wait(0.005):
         pass
 
 

@@ -50,10 +50,6 @@ def address_of(options: ServeOptions, sock: socket.socket) -> str:
     return f"{scheme}://{bracket(options.host)}:{sock.getsockname()[1]}"
 
 
-def _is_encrypted(options: ServeOptions) -> bool:
-    return options.tls is not None or (options.public_url or "").startswith("https:")
-
-
 def service_for(
     bank: Bank,
     options: ServeOptions,
@@ -67,6 +63,7 @@ def service_for(
         parts: Any = public_parts(public_url)
         public_url = f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
     port = sock.getsockname()[1]
+    encrypted = options.tls is not None or (options.public_url or "").startswith("https:")
     setup = Setup(
         hosts=hosts_of_server(options.host, port, options.public_url, tls=options.tls is not None),
         resolver=Resolver(bank.context.store, clock=clock, open_to_local=not needs_token(options), jwt=jwt),
@@ -76,6 +73,6 @@ def service_for(
         mounted=apps,
         traces=options.traces,
         staffing=options.staffing,
-        entrance=Entrance(port=port, clock=clock, secure=_is_encrypted(options)) if options.ui else None,
+        entrance=Entrance(port=port, clock=clock, secure=encrypted) if options.ui else None,
     )
     return Service(bank, setup)

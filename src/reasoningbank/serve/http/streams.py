@@ -27,7 +27,6 @@ from reasoningbank.serve.identity import require
 from reasoningbank.serve.staging import passing_bytes, passing_copy
 
 PIECE_BYTES = 256 << 10
-MOST_SKIPPED_SHOWN = 1_000
 LINES = "application/x-ndjson"
 
 
@@ -197,7 +196,7 @@ def _import(call: Call, path: Path, key: str | None, digest: bytes, wish: Import
                 "quarantined": tally.quarantined,
                 "origins": dict(tally.origins),
                 "left_out": dict(tally.left_out),
-                "skipped": omissions[:MOST_SKIPPED_SHOWN],
+                "skipped": omissions[:1_000],
             }
         )
 

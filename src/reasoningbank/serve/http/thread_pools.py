@@ -133,22 +133,20 @@ class Lane:
 
     def _check_room(self, tenant: str) -> None:
         if self._turns.waiting_of(tenant) >= self._most_waiting_each:
-            raise _too_many_of_one()
+            detail = "Too many requests of this tenant are waiting already: wait for their answers first."
+            raise Problem(429, "tenant_busy", detail, _RETRY)
         if self._turns.waiting >= self._most_waiting:
-            raise _too_many()
+            raise Problem(503, "busy", "Too much is waiting already: try again.", _RETRY)
 
     def _begin(self) -> None:
         """Hand what may begin to threads. The lock is held."""
         while self._under_way < self._width.most and (next_one := self._turns.begin()) is not None:
             self._under_way += 1
             if self._under_way > len(self._threads):
-                self._add_thread()
+                name = f"reasoningbank-{self._name}-{len(self._threads)}"
+                self._threads.append(threading.Thread(target=self._work, name=name, daemon=True))
+                self._threads[-1].start()
             self._begun.put(next_one)
-
-    def _add_thread(self) -> None:
-        name = f"reasoningbank-{self._name}-{len(self._threads)}"
-        self._threads.append(threading.Thread(target=self._work, name=name, daemon=True))
-        self._threads[-1].start()
 
     def _work(self) -> None:
         # What was done is forgotten before the next is waited for: a thread may rest for hours.
@@ -202,15 +200,6 @@ class Lane:
 
 
 _RETRY = ((b"retry-after", b"1"),)
-
-
-def _too_many() -> Problem:
-    return Problem(503, "busy", "Too much is waiting already: try again.", _RETRY)
-
-
-def _too_many_of_one() -> Problem:
-    detail = "Too many requests of this tenant are waiting already: wait for their answers first."
-    return Problem(429, "tenant_busy", detail, _RETRY)
 
 
 def _that_fit(texts: Sequence[str]) -> list[str]:

@@ -10,9 +10,9 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -64,7 +64,7 @@ async def _talk(line: StdioLine, bank: Bank, *, workers: bool) -> None:
             loop.add_signal_handler(number, stopping.set)
 
     def deliver(message: dict[str, Any] | None) -> None:
-        arrive = stopping.set if message is None else _arrival(inbox, message)
+        arrive = stopping.set if message is None else partial(inbox.put, message)
         # The loop is closed when the process is on its way out.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(arrive)
@@ -76,9 +76,9 @@ async def _talk(line: StdioLine, bank: Bank, *, workers: bool) -> None:
 
     line.connect(deliver)
     stopper = asyncio.create_task(stop_in_peace())
-    idle_hands = Workers(
-        bank.context.store, lambda _: bank, _staffing(bank, workers=workers), make_way=_when_calm(line)
-    )
+    # One job at a time: a client that asks again meets at most the rest of one.
+    staffing = Staffing(workers=1 if workers else 0, batch=1, tenants=1, only=bank.tenant)
+    idle_hands = Workers(bank.context.store, lambda _: bank, staffing, make_way=_when_calm(line))
     idle_hands.start()
     indexer = IdleIndexer(bank, make_way=_when_calm(line))
     indexer.start()
@@ -91,11 +91,6 @@ async def _talk(line: StdioLine, bank: Bank, *, workers: bool) -> None:
         indexer.close()
 
 
-def _staffing(bank: Bank, *, workers: bool) -> Staffing:
-    """One job at a time: a client that asks again meets at most the rest of one."""
-    return Staffing(workers=1 if workers else 0, batch=1, tenants=1, only=bank.tenant)
-
-
 def _when_calm(line: StdioLine) -> MakeWay:
     def wait(stopping: threading.Event) -> None:
         until = time.monotonic() + LONGEST_WAIT_S
@@ -104,10 +99,6 @@ def _when_calm(line: StdioLine) -> MakeWay:
                 return
 
     return wait
-
-
-def _arrival(inbox: Inbox, message: dict[str, Any]) -> Callable[[], None]:
-    return lambda: inbox.put(message)
 
 
 class _Stream:

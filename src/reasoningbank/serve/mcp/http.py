@@ -10,7 +10,7 @@ import json
 import re
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, MutableMapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -69,7 +69,11 @@ class McpApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await _lifespan(self.running, receive, send)
+            await receive()
+            async with self.running():
+                await send({"type": "lifespan.startup.complete"})
+                await receive()
+            await send({"type": "lifespan.shutdown.complete"})
         elif scope["type"] == "http":
             # Blanks around a value are no part of it; not every HTTP parser takes them off.
             headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
@@ -107,7 +111,9 @@ class McpApp:
                 await _refuse(send, 400, fault.message, code=fault.code, request_id=fault.id)
                 return
             receive = _replay(body, receive)
-        inner = {**scope, _CALLER: caller, "user": _owner(caller)}
+        # As the SDK wants it, to bind a session to whoever opened it.
+        token = AccessToken(token="", client_id=caller.name, subject=caller.tenant, scopes=sorted(caller.scopes))
+        inner = {**scope, _CALLER: caller, "user": AuthenticatedUser(token)}
         await self._hand_on(inner, receive, send, self._manager_of(headers, body))
 
     async def _hand_on(self, scope: Scope, receive: Receive, send: Send, manager: StreamableHTTPSessionManager) -> None:
@@ -197,12 +203,6 @@ def _lane_of(ctx: Context) -> InLane | None:
     assert ctx.request is not None
     in_lane: InLane | None = ctx.request.scope.get("state", {}).get("in_lane")
     return in_lane
-
-
-def _owner(caller: Caller) -> AuthenticatedUser:
-    """As the SDK wants it, to bind a session to whoever opened it."""
-    token = AccessToken(token="", client_id=caller.name, subject=caller.tenant, scopes=sorted(caller.scopes))
-    return AuthenticatedUser(token)
 
 
 # ---------------------------------------------------------------- the request
@@ -299,11 +299,3 @@ async def _refuse(
         headers.append((b"allow", allow.encode("ascii")))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-async def _lifespan(running: Callable[[], AbstractAsyncContextManager[None]], receive: Receive, send: Send) -> None:
-    await receive()
-    async with running():
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-    await send({"type": "lifespan.shutdown.complete"})

@@ -52,19 +52,13 @@ def render(bank: Bank, name: str, arguments: Mapping[str, str]) -> str:
     missing = [argument for argument in names if not arguments.get(argument, "").strip()]
     if missing:
         raise InvalidInput(f"The prompt {name} needs {', '.join(missing)}.")
-    return _recall(bank, arguments["task"]) if name == "recall" else _reflect(bank, arguments["session_id"])
-
-
-def _recall(bank: Bank, text: str) -> str:
-    task = clean_text(text, "task", MAX_TASK_CHARS)
-    advice = bank.injection(task, max_tokens=RECALL_TOKENS)
-    if not advice.text:
-        return f"{task}\n\n(The memory bank has nothing to say to this task. {advice.reason})"
-    return f"{task}\n\n{advice.text}\n\nAfterwards, say with memory_feedback which of these helped."
-
-
-def _reflect(bank: Bank, session_id: str) -> str:
-    trajectory, steps = bank.trajectory(session_id)
+    if name == "recall":
+        task = clean_text(arguments["task"], "task", MAX_TASK_CHARS)
+        advice = bank.injection(task, max_tokens=RECALL_TOKENS)
+        if not advice.text:
+            return f"{task}\n\n(The memory bank has nothing to say to this task. {advice.reason})"
+        return f"{task}\n\n{advice.text}\n\nAfterwards, say with memory_feedback which of these helped."
+    trajectory, steps = bank.trajectory(arguments["session_id"])
     return "\n".join([_REFLECT, "-----", *_describe(trajectory, steps), "-----"])
 
 

@@ -81,16 +81,12 @@ def call(name: str, arguments: Mapping[str, Any], bank: Bank, caller: Caller) ->
         return ToolReply(values=None, failure=f"{name} needs the scope {tool.needs}; this token does not have it.")
     try:
         inputs = schemas.search_for(bank.settings.search).inputs if tool is schemas.SEARCH else tool.inputs
-        values = validate(inputs, _in_our_names(tool, arguments))
+        # Names that other memories use, where the tool has what they mean.
+        aliases = {name: ours for name, ours in QUERY_ALIASES.items() if ours in tool.inputs["properties"]}
+        values = validate(inputs, rename_aliases(arguments, aliases))
         return ToolReply(values=_WORK[name](ToolCall(bank=bank, caller=caller, given=values)))
     except Exception as error:  # noqa: BLE001 - the outermost door: whatever fails becomes a sentence, never a stack
         return ToolReply(values=None, failure=sentence(error))
-
-
-def _in_our_names(tool: schemas.Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """With the names that other memories use, where the tool has what they mean."""
-    properties = tool.inputs["properties"]
-    return rename_aliases(arguments, {name: ours for name, ours in QUERY_ALIASES.items() if ours in properties})
 
 
 def offered_tools(caller: Caller, search: SearchSettings = DEFAULTS.search) -> list[schemas.Tool]:

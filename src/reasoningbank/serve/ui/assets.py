@@ -40,20 +40,19 @@ def assets() -> dict[str, Asset]:
     read = dict(_walk(files("reasoningbank.serve.ui") / "static", ""))
     digest = hashlib.sha256(b"".join(name.encode() + body for name, body in sorted(read.items()))).hexdigest()[:12]
     read[INDEX] = read[INDEX].replace(PLACE, f"/ui/files/{digest}/".encode())
-    return {name: _asset(name, body) for name, body in read.items()}
+    return {
+        name: Asset(
+            media_type=_TYPES[name.rpartition(".")[2]], body=body, packed=gzip.compress(body, compresslevel=9, mtime=0)
+        )
+        for name, body in read.items()
+    }
 
 
 def _walk(folder: Traversable, before: str) -> list[tuple[str, bytes]]:
-    files: list[tuple[str, bytes]] = []
+    contents: list[tuple[str, bytes]] = []
     for entry in folder.iterdir():
         if entry.is_dir():
-            files += _walk(entry, f"{before}{entry.name}/")
+            contents += _walk(entry, f"{before}{entry.name}/")
         elif entry.name.rpartition(".")[2] in _TYPES:
-            files.append((f"{before}{entry.name}", entry.read_bytes()))
-    return files
-
-
-def _asset(name: str, body: bytes) -> Asset:
-    return Asset(
-        media_type=_TYPES[name.rpartition(".")[2]], body=body, packed=gzip.compress(body, compresslevel=9, mtime=0)
-    )
+            contents.append((f"{before}{entry.name}", entry.read_bytes()))
+    return contents

@@ -22,12 +22,9 @@ from reasoningbank.serve.ui.entrance import Entrance
 
 PATH = "/ui"
 SESSION = "/ui/session"
-_FILES = "files"
 _MOST_BYTES = 16 << 10
-_MOST_DEEP = 4
 _WAIT_S = 10.0
 _EXCHANGE = {**obj((), code=text(200, minLength=1), token=text(8_000, minLength=1)), "minProperties": 1}
-_LINK_OVER = "This link was opened before, or is too old: `reasoningbank ui` makes another one."
 _HEADERS = tuple((name, POLICY if name == b"content-security-policy" else value) for name, value in SAFE)
 
 Check = Callable[[Request, Scope], Awaitable[Principal]]
@@ -44,7 +41,8 @@ class Page:
         request.route = PATH
         method = scope["method"]
         if scope["path"] == "/":
-            await _send_there(send)
+            await send({"type": "http.response.start", "status": 307, "headers": [*_HEADERS, (b"location", b"/ui/")]})
+            await send({"type": "http.response.body", "body": b""})
         elif scope["path"] == SESSION:
             await self._session(method, request, scope, receive, send)
         elif method in ("GET", "HEAD"):
@@ -65,21 +63,18 @@ class Page:
         if request.media_type() != b"application/json":
             raise Problem(415, "unsupported_media_type", "Send the body as application/json.")
         data = await body_of(receive, request.fields.get(b"content-length"), _MOST_BYTES, _WAIT_S)
-        value: Any = parse_json(data or b"{}", _MOST_DEEP)
+        value: Any = parse_json(data or b"{}", 4)
         check_schema(_EXCHANGE, value)
         if "code" in value:
             cookie = self._entrance.redeem(value["code"])
             if cookie is None:
-                raise Unauthenticated(_LINK_OVER)
+                raise Unauthenticated(
+                    "This link was opened before, or is too old: `reasoningbank ui` makes another one."
+                )
             return cookie
         request.authorization = f"Bearer {value['token'].strip()}"
         principal = await self._check(request, scope)
         return self._entrance.begin(request.authorization, principal.until)
-
-
-async def _send_there(send: Send) -> None:
-    await send({"type": "http.response.start", "status": 307, "headers": [*_HEADERS, (b"location", b"/ui/")]})
-    await send({"type": "http.response.body", "body": b""})
 
 
 async def _send_file(send: Send, scope: Scope) -> None:
@@ -101,7 +96,7 @@ async def _send_file(send: Send, scope: Scope) -> None:
 def _find(path: str) -> tuple[Asset, bool]:
     """A file, and whether its address names its contents; every other address is one of the page's own."""
     parts = path.removeprefix(PATH).strip("/").split("/")
-    if parts[0] != _FILES:
+    if parts[0] != "files":
         return assets()[INDEX], False
     asset = assets().get("/".join(parts[2:]))
     if asset is None:

@@ -13,7 +13,6 @@ from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply, always
 
 MOST_LISTED = 500
-MOST_NAME_CHARS = 300
 STANDINGS = ("waiting", "running", "done", "dead", "discarded")
 DEFAULT_WORKED_OFF = 10
 MOST_WORKED_OFF = 100
@@ -25,9 +24,7 @@ def _list(call: Call) -> Reply:
     items = call.bank.jobs.list(
         state=call.query.get("state"), namespace=namespace, limit=call.query.get("limit", DEFAULT_LIMIT)
     )
-    names = {
-        job_id: name[:MOST_NAME_CHARS] for job_id, name in job_names(call.bank.context, [i.job for i in items]).items()
-    }
+    names = {job_id: name[:300] for job_id, name in job_names(call.bank.context, [i.job for i in items]).items()}
     tally = call.bank.jobs.tally(namespace=namespace)
     return Reply(body={"jobs": [job_json(item) for item in items], "tally": tally, "names": names})
 

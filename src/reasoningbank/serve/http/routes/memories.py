@@ -19,7 +19,6 @@ from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.identity import origin_for, require
 
 MOST_LISTED = 500
-AT_A_TIME = 50
 MOST_LISTED_CHARS = 4_000_000
 """A page ends early when its memories are long; its cursor leads on."""
 _EXAMPLE = {
@@ -71,7 +70,8 @@ def _list(call: Call) -> Reply:
         filters.pop("state", "active"),
     )
     every = filters.pop("every_namespace", False)
-    purpose = f"memories {_digest(filters)} {state} {every} {call.bank.namespace}"
+    digest = blake2b(repr(sorted(filters.items())).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    purpose = f"memories {digest} {state} {every} {call.bank.namespace}"
     tenant = call.principal.tenant
     before = None if cursor is None else call.seal.opened(tenant, purpose, cursor).decode()
     where = {("tags" if name == "tag" else name): value for name, value in filters.items()}
@@ -86,7 +86,8 @@ def _page(call: Call, where: dict[str, Any], limit: int, before: str | None) -> 
     page: list[Remembered] = []
     size = 0
     while True:
-        count = min(limit - len(page), AT_A_TIME) + 1
+        # Fifty at a time, and one more to see if there are more.
+        count = min(limit - len(page), 50) + 1
         items = call.bank.list(**where, limit=count, before=before)
         for item in items[: count - 1]:
             page.append(item)
@@ -96,10 +97,6 @@ def _page(call: Call, where: dict[str, Any], limit: int, before: str | None) -> 
         if len(items) < count or len(page) == limit:
             return page, len(items) == count
         before = position_of(page[-1].memory)
-
-
-def _digest(filters: Mapping[str, Any]) -> str:
-    return blake2b(repr(sorted(filters.items())).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def _edit(call: Call) -> Reply:
