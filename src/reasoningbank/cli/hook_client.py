@@ -94,14 +94,14 @@ def _ask(path: str, request: bytes, within_s: float, loading_s: float) -> dict[s
         while rest:
             rest = rest[connection.send(rest) :]
         connection.shutdown(_socket.SHUT_WR)
-        return _heard(connection, until, {"loading": True} if is_young and loading_s <= YOUNG_S else None)
+        return _read_answer(connection, until, {"loading": True} if is_young and loading_s <= YOUNG_S else None)
     except (OSError, ValueError):
         return None
     finally:
         connection.close()
 
 
-def _heard(connection: socket, until: float, reply: dict[str, object] | None) -> dict[str, object] | None:
+def _read_answer(connection: socket, until: float, reply: dict[str, object] | None) -> dict[str, object] | None:
     """The answer of a server, which may say first that it is loading, a line each; `reply` if it says nothing."""
     answer = b""
     while len(answer) < LONGEST_ANSWER_BYTES:

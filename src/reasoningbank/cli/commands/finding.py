@@ -109,7 +109,7 @@ def _read_question(args: Namespace, terminal: Terminal, **more: Any) -> tuple[st
     return validate(Query(text=text, **options)).text, options
 
 
-def _found(opened_bank: OpenedBank, text: str, options: dict[str, Any], terminal: Terminal) -> SearchResult:
+def _run_search(opened_bank: OpenedBank, text: str, options: dict[str, Any], terminal: Terminal) -> SearchResult:
     options = _ready(opened_bank, options, terminal)
     if opened_bank.missing:
         # Nothing is there to be found, so no model is loaded to find it.
@@ -150,7 +150,7 @@ def _query(args: Namespace, terminal: Terminal) -> int:
     text, options = _read_question(args, terminal, max_tokens=args.max_tokens)
     with open_bank(args, only_reads=True) as bank:
         start = time.perf_counter()
-        result = _found(bank, text, options, terminal)
+        result = _run_search(bank, text, options, terminal)
         took_s = time.perf_counter() - start
         namespace = "any namespace" if args.all_namespaces else f"namespace {bank.bank.namespace}"
         hint = "" if result.memories or args.all_namespaces or bank.missing else elsewhere(bank.bank)

@@ -48,19 +48,19 @@ def _install(args: Namespace, terminal: Terminal) -> int:
         notes.append(_SHARED)
     notes += [note for agent in args.agents if (note := host_named(agent).note_after_install)]
     targets = _targets(args, server=can_serve)
-    return _carried_out(args, terminal, lambda: installing(targets), notes=[*notes, _NEXT])
+    return _carry_out(args, terminal, lambda: installing(targets), notes=[*notes, _NEXT])
 
 
 def _uninstall(args: Namespace, terminal: Terminal) -> int:
     there = _targets(args)
-    return _carried_out(args, terminal, lambda: uninstalling(there), notes=[])
+    return _carry_out(args, terminal, lambda: uninstalling(there), notes=[])
 
 
 def _targets(args: Namespace, *, server: bool = True) -> list[Target]:
     return [target for agent in dict.fromkeys(args.agents) for target in targets(agent, args, server=server)]
 
 
-def _carried_out(args: Namespace, terminal: Terminal, plan: Callable[[], list[FileChange]], notes: list[str]) -> int:
+def _carry_out(args: Namespace, terminal: Terminal, plan: Callable[[], list[FileChange]], notes: list[str]) -> int:
     changes = plan()
     updates = [change for change in changes if change.kind != "unchanged"]
     if not terminal.as_json:
@@ -70,7 +70,7 @@ def _carried_out(args: Namespace, terminal: Terminal, plan: Callable[[], list[Fi
     if updates and not args.dry_run:
         # A person is asked; a program that calls this has decided already.
         is_agreed = args.yes or terminal.as_json or not terminal.attended() or terminal.confirmed("Write this?")
-    writes = _written_alone(plan) if is_agreed else []
+    writes = _write_alone(plan) if is_agreed else []
     if terminal.as_json:
         terminal.json(_as_json(changes, writes, notes if is_agreed else []))
     else:
@@ -80,7 +80,7 @@ def _carried_out(args: Namespace, terminal: Terminal, plan: Callable[[], list[Fi
     return 0
 
 
-def _written_alone(plan: Callable[[], list[FileChange]]) -> list[Written]:
+def _write_alone(plan: Callable[[], list[FileChange]]) -> list[Written]:
     """Write under a lock: whoever comes second looks again, and never takes back what the first one did."""
     lock_file = home() / "install.lock"
     make_room(lock_file)

@@ -58,7 +58,7 @@ class Endpoints:
         self.written = on_write
         """Called on the loop after each write, so that who follows the feed hears of it at once."""
         self.kept = KeptAnswers()
-        self._ruled_bank = lru_cache(maxsize=1_000)(self._made_bank)
+        self._ruled_bank = lru_cache(maxsize=1_000)(self._make_bank)
 
     def bank_of(self, tenant: str, namespace: str | None) -> Bank:
         """The bank of a tenant. What the tenant rules about scrubbing holds from the next request on, whichever
@@ -66,7 +66,7 @@ class Endpoints:
         """
         return self._ruled_bank(tenant, namespace, scrubbing.scrubbing_of(self.bank.context.store, tenant))
 
-    def _made_bank(self, tenant: str, namespace: str | None, rules: scrubbing.Scrubbing) -> Bank:
+    def _make_bank(self, tenant: str, namespace: str | None, rules: scrubbing.Scrubbing) -> Bank:
         del rules  # The bank reads it itself; here it only tells one bank from another.
         return tenant_bank(self.bank, tenant, namespace)
 

@@ -82,7 +82,7 @@ class Service:
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         began, status = time.perf_counter(), 0
 
-        async def noted(message: Any) -> None:
+        async def send_and_note(message: Any) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -93,14 +93,14 @@ class Service:
         self.metrics.in_flight += 1
         try:
             await self._admission.admit(request, scope)
-            await self._inner(scope, receive, noted)
+            await self._inner(scope, receive, send_and_note)
         except Gone:
             status = status or 499
         except (Problem, BankError) as error:
-            await self._tell(error, request, scope, noted, has_begun=bool(status))
+            await self._tell(error, request, scope, send_and_note, has_begun=bool(status))
         except Exception as error:  # noqa: BLE001 - the outermost door: logged here, and told as no more than that
             _log.exception("%s %s failed", scope["method"], request.route)
-            await self._tell(_FAULT, request, scope, noted, has_begun=bool(status), cause=error)
+            await self._tell(_FAULT, request, scope, send_and_note, has_begun=bool(status), cause=error)
         finally:
             self.metrics.in_flight -= 1
             self.metrics.answered(scope["method"][:10], request.route, status, time.perf_counter() - began)

@@ -86,15 +86,15 @@ def _walk(call: Call) -> Reply:
     budget = body.pop("max_tokens", DEFAULT_TOKENS)
     if ("query" in body) == ("seeds" in body):
         raise InvalidInput("Say where the walk begins: query, or seeds.")
-    return _walked(call.bank.graph.walk(body.pop("query", ""), **body), budget)
+    return _walk_reply(call.bank.graph.walk(body.pop("query", ""), **body), budget)
 
 
 def _question(call: Call) -> Reply:
     walk = getattr(call.bank.graph, call.body["ask"])(call.body["about"])
-    return _walked(walk, call.body.get("max_tokens", DEFAULT_TOKENS))
+    return _walk_reply(walk, call.body.get("max_tokens", DEFAULT_TOKENS))
 
 
-def _walked(walk: Walk, budget: int) -> Reply:
+def _walk_reply(walk: Walk, budget: int) -> Reply:
     return Reply(body={**walk_json(walk), "text": render_walk(walk, budget)})
 
 
