@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-
 from bench.storms._disguises import DISGUISES, REPORTS, WORDINGS
 from bench.storms._weather import Promise, Weather
 from reasoningbank.config import locate

@@ -32,7 +32,7 @@ STAY_S = 1.0
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 60.0
 END_WITHIN_S = 30.0
-_log = logging.getLogger("reasoningbank_bus")
+_log = logging.getLogger("reasoningbank.bus")
 
 
 class BankThread:

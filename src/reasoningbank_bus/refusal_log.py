@@ -12,7 +12,7 @@ AGAIN_S = 600.0
 """How long nothing more is written of one reason."""
 Row = Mapping[str, Any]
 """One reason of refusal, as a node reports it."""
-_log = logging.getLogger("reasoningbank_bus")
+_log = logging.getLogger("reasoningbank.bus")
 
 
 class RefusalLog:

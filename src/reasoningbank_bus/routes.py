@@ -51,15 +51,15 @@ def _grants(call: Call) -> Reply:
 
 
 def _grant(call: Call) -> Reply:
-    said = dict(call.body)
-    holder, name = said.pop("holder"), said.pop("name", None)
+    fields = dict(call.body)
+    holder, name = fields.pop("holder"), fields.pop("name", None)
     for field in ("actions", "namespaces", "scopes"):
-        if field in said:
-            said[field] = tuple(said[field])
+        if field in fields:
+            fields[field] = tuple(fields[field])
     with _bus_of(call, decides=True) as bus:
         from reasoningbank_bus.json_view import grant_json
 
-        return Reply(status=201, body=grant_json(bus.grant(holder, name=name, **said)))
+        return Reply(status=201, body=grant_json(bus.grant(holder, name=name, **fields)))
 
 
 def _accept(call: Call) -> Reply:
@@ -104,13 +104,13 @@ def _peers(call: Call) -> Reply:
 
 
 def _peer(call: Call) -> Reply:
-    said = dict(call.body)
-    peer, remove = said.pop("peer"), said.pop("remove", False)
+    fields = dict(call.body)
+    peer, remove = fields.pop("peer"), fields.pop("remove", False)
     with _bus_of(call, decides=True) as bus:
         if remove:
             bus.remove_peer(peer)
         else:
-            bus.add_peer(said.pop("address", None), peer, **said)
+            bus.add_peer(fields.pop("address", None), peer, **fields)
         return Reply(body=_peers_json(bus))
 
 

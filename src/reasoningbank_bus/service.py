@@ -45,7 +45,7 @@ SAY_S = 1.0
 START_WITHIN_S = 30.0
 STOP_WITHIN_S = 30.0
 _SEARCHERS = 2
-_log = logging.getLogger("reasoningbank_bus")
+_log = logging.getLogger("reasoningbank.bus")
 
 
 class RunningNode:

@@ -1,7 +1,7 @@
 """Asks a running server to answer a hook, over a socket in the folder that hooks have of a bank.
 
-Knows sockets and JSON, and loads nothing else. A socket that nobody listens on any more is removed; a server that does
-not answer in time, or is still loading, is left alone.
+Loads nothing but sockets and JSON. A socket that nobody listens on any more is removed; a server that does not answer
+in time, or is still loading, is left alone.
 """
 
 from __future__ import annotations
@@ -18,35 +18,34 @@ if TYPE_CHECKING:
 
 SOCKET_ENDING = ".sock"
 LONGEST_ANSWER_BYTES = 1_000_000
-MOST_TRIED = 4
 YOUNG_S = 5.0
 """A server that has just been started may need so long for its first word."""
 LATE = ("", None)
-"""What is said when a server is at work on it and the deadline comes first: it is kept for the next event."""
+"""The answer when a server is at work on it and the deadline comes first: what it finds is kept for the next event."""
 _CAPTURES = ("stop", "precompact", "sessionend", "subagentstop")
 
 
-def event_name(raw: bytes, named: str | None) -> str:
+def event_name(raw: bytes, event: str | None) -> str:
     """The event as the command line names it, else as the agent does; "" for what is no event."""
     try:
-        return str(named or json.loads(raw).get("hook_event_name") or "")
+        return str(event or json.loads(raw).get("hook_event_name") or "")
     except (ValueError, RecursionError, AttributeError):
         return ""
 
 
-def is_capture(raw: bytes, named: str | None) -> bool:
-    """Whether an event only notes that a session is to be read: that needs no bank, and must not depend on the
+def is_capture(raw: bytes, event: str | None) -> bool:
+    """True for an event that only notes that a session is to be read: that needs no bank, and must not depend on the
     environment of somebody else's process.
     """
-    return event_name(raw, named).lower() in _CAPTURES
+    return event_name(raw, event).lower() in _CAPTURES
 
 
 def ask_server(
-    folder: str, raw: bytes, asked: Mapping[str, object], *, within_s: float, loading_s: float = 0.0
+    folder: str, raw: bytes, context: Mapping[str, object], *, within_s: float, loading_s: float = 0.0
 ) -> tuple[str, str | None] | None:
-    """What to print and the log of where it was delivered, or None when nobody can say.
+    """The text to print and the log of where it was delivered, or None when nobody can say.
 
-    `asked` is what a server must know besides the event. One that says that it is loading is given `loading_s`.
+    `context` is what a server must know besides the event. One that says that it is loading is given `loading_s`.
     """
     if sys.platform == "win32":
         return None
@@ -54,19 +53,20 @@ def ask_server(
         names = sorted(name for name in os.listdir(folder) if name.endswith(SOCKET_ENDING))
     except OSError:
         return None
-    request = json.dumps({**asked, "size": len(raw)}).encode("ascii") + b"\n" + raw
-    for name in names[:MOST_TRIED]:
+    request = json.dumps({**context, "size": len(raw)}).encode("ascii") + b"\n" + raw
+    # A few servers at most: each that hangs costs time of the deadline.
+    for name in names[:4]:
         answer = _ask(os.path.join(folder, name), request, within_s, loading_s)
         if answer is not None:
             if answer.get("loading"):
                 return LATE
-            said, log = answer.get("said"), answer.get("log")
-            return (said, log if isinstance(log, str) else None) if isinstance(said, str) else None
+            text, log = answer.get("said"), answer.get("log")
+            return (text, log if isinstance(log, str) else None) if isinstance(text, str) else None
     return None
 
 
 def confirm(log: str, turn: str) -> None:
-    """Note that what a hook was to say was printed, as `agents.session_log` reads it."""
+    """Note that a hook's answer was printed, as `agents.session_log` reads it."""
     descriptor = os.open(log, os.O_WRONLY | os.O_APPEND)
     try:
         os.write(descriptor, b"\n" + json.dumps({"delivered": turn}).encode("ascii") + b"\n")
@@ -75,7 +75,7 @@ def confirm(log: str, turn: str) -> None:
 
 
 def _ask(path: str, request: bytes, within_s: float, loading_s: float) -> dict[str, object] | None:
-    """The last that one server said; None when there is none there."""
+    """The last answer of one server; None when there is none there."""
     import _socket  # the standard one without what it loads besides
 
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -90,31 +90,31 @@ def _ask(path: str, request: bytes, within_s: float, loading_s: float) -> dict[s
             # Its server was killed: nobody will listen here again.
             os.unlink(path)
             return None
-        left = memoryview(request)
-        while left:
-            left = left[connection.send(left) :]
+        rest = memoryview(request)
+        while rest:
+            rest = rest[connection.send(rest) :]
         connection.shutdown(_socket.SHUT_WR)
-        return _heard(connection, until, {"loading": True} if is_young and loading_s <= YOUNG_S else None)
+        return _read_answer(connection, until, {"loading": True} if is_young and loading_s <= YOUNG_S else None)
     except (OSError, ValueError):
         return None
     finally:
         connection.close()
 
 
-def _heard(connection: socket, until: float, told: dict[str, object] | None) -> dict[str, object] | None:
-    """What a server says, a line each: that it is loading, perhaps, and then the answer; `told` if it says nothing."""
+def _read_answer(connection: socket, until: float, reply: dict[str, object] | None) -> dict[str, object] | None:
+    """The answer of a server, which may say first that it is loading, a line each; `reply` if it says nothing."""
     answer = b""
     while len(answer) < LONGEST_ANSWER_BYTES:
         try:
             more = connection.recv(65_536)
         except TimeoutError:
-            return told
+            return reply
         answer += more
         while b"\n" in answer:
             line, _, answer = answer.partition(b"\n")
-            told = json.loads(line)
-            if not isinstance(told, dict) or not told.get("loading"):
-                return told if isinstance(told, dict) else None
+            reply = json.loads(line)
+            if not isinstance(reply, dict) or not reply.get("loading"):
+                return reply if isinstance(reply, dict) else None
             connection.settimeout(max(0.001, until - time.monotonic()))
         if not more:
             break
@@ -122,7 +122,7 @@ def _heard(connection: socket, until: float, told: dict[str, object] | None) -> 
 
 
 def _short(path: str) -> str:
-    """Within what a socket's address has room for: from its own folder, which a hook may well go to."""
+    """A path that fits into a socket's address: from its own folder, which a hook may well go to."""
     if len(os.fsencode(path)) < 100:
         return path
     os.chdir(os.path.dirname(path))

@@ -23,16 +23,16 @@ CONFIG_FILE = "config.toml"
 MOST_BYTES = 8_000_000
 DEFAULT_AGENT = "claude-code"
 ANSWERS_IN_ANY_CASE = {"cursor": b'{"continue": true}'}
-"""What an agent is told that waits for an answer even when there is none, as its host says; a test holds them together,
-for a hook that is off loads nothing."""
+"""Answers for agents that wait for one even when there is nothing to say, as their hosts say; a test holds them
+together, for a hook that is off loads nothing.
+"""
 DEFAULT_DEADLINE_MS = 1_500
-NOTICE_EVERY_S = 3_600.0
 CAPTURE_S = 10.0
 """Nobody waits for advice when a session is to be noted, and a busy machine must not cost the note."""
 SPARE_S = 0.05
-"""Before the deadline, to end in."""
+"""Time kept before the deadline, to end in."""
 WARM_SHARE, LONGEST_WARM_S = 0.4, 1.0
-"""Of the deadline, and at most, that a server may take before the hook answers by itself."""
+"""Share of the deadline, and most seconds, that a server may take before the hook answers by itself."""
 
 
 def run(words: list[str]) -> int:
@@ -45,11 +45,12 @@ def run(words: list[str]) -> int:
         if _is_silenced(hooks):
             _print(ANSWERS_IN_ANY_CASE.get(agent, b""))
         else:
-            said, delivered = _answer(agent, options, raw, hooks, deadline)
-            if _print(said.encode("ascii")):
-                delivered()
+            text, confirm = _answer(agent, options, raw, hooks, deadline)
+            if _print(text.encode("ascii")):
+                confirm()
     except BaseException as error:  # noqa: BLE001 - the outermost door: an agent must never fail over its memory
-        _fail_open(agent, error)
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        _tell(agent, f"ReasoningBank: no advice this time. {reason}")
     # Nothing is open that would have to be closed in order, and tidying up an interpreter takes longer than a search.
     os._exit(0)
 
@@ -64,7 +65,7 @@ def _alarm(agent: str, deadline: float) -> None:
 
 
 def _watchdog(agent: str, deadline: float) -> None:
-    """The same while it works: a thread goes on when the others are deep in a library."""
+    """End this process in time while it works: a thread goes on when the others are deep in a library."""
     from threading import Timer
 
     if sys.platform != "win32":
@@ -102,36 +103,36 @@ def _input() -> bytes:
 def _answer(
     agent: str, options: dict[str, str], raw: bytes, hooks: str, deadline: float
 ) -> tuple[str, Callable[[], None]]:
-    """What to print, and what to do when that is done."""
+    """The text to print, and what to call once it is printed."""
     from reasoningbank.core.agent_marks import AGENT_MARKS, SESSION_MARKS
     from reasoningbank_coding_agents.hook_client import confirm, is_capture
 
     turn = f"{os.getpid()}-{time.time_ns()}"
-    location, named = location_of(options.get("--bank")), options.get("--event")
+    location, event = location_of(options.get("--bank")), options.get("--event")
     namespace = options.get("--namespace") or _variable("NAMESPACE") or None
     cwd = _cwd()
     # Not every system shows a server the environment of the process that asks it.
     variables = {name: os.environ[name] for name in (*AGENT_MARKS, *SESSION_MARKS) if name in os.environ}
-    asked = {"agent": agent, "event": named, "namespace": namespace, "hooks": hooks, "cwd": cwd, "turn": turn}
-    if is_capture(raw, named):
+    context = {"agent": agent, "event": event, "namespace": namespace, "hooks": hooks, "cwd": cwd, "turn": turn}
+    if is_capture(raw, event):
         deadline = max(deadline, time.monotonic() + CAPTURE_S)
     else:
-        told = _ask_warm(location, raw, asked, variables, deadline)
-        if told is not None:
-            said, log = told
-            said = said or ANSWERS_IN_ANY_CASE.get(agent, b"").decode("ascii")
-            return said, lambda: None if log is None else confirm(log, turn)
+        reply = _ask_warm(location, raw, context, variables, deadline)
+        if reply is not None:
+            text, log = reply
+            text = text or ANSWERS_IN_ANY_CASE.get(agent, b"").decode("ascii")
+            return text, lambda: None if log is None else confirm(log, turn)
     _watchdog(agent, deadline)
     from reasoningbank_coding_agents.hook_local import answer
     from reasoningbank_coding_agents.session_log import Delivery
 
     delivery = Delivery(turn)
-    said = answer(location, agent, named, raw, namespace=namespace, hooks=hooks, cwd=cwd, delivery=delivery)
-    return said, delivery.confirm
+    text = answer(location, agent, event, raw, namespace=namespace, hooks=hooks, cwd=cwd, delivery=delivery)
+    return text, delivery.confirm
 
 
 def _ask_warm(
-    location: Location, raw: bytes, asked: dict[str, str | None], variables: dict[str, str], deadline: float
+    location: Location, raw: bytes, context: dict[str, str | None], variables: dict[str, str], deadline: float
 ) -> tuple[str, str | None] | None:
     """The answer of a server that runs, or of the helper, which is started where it is missing; None for neither."""
     from reasoningbank_coding_agents.hook_client import ask_server, event_name
@@ -143,15 +144,17 @@ def _ask_warm(
     def ask() -> tuple[str, str | None] | None:
         left_s = max(0.0, deadline - time.monotonic())
         within_s = min(LONGEST_WARM_S, WARM_SHARE * left_s)
-        return ask_server(folder, raw, {**asked, "variables": variables}, within_s=within_s, loading_s=left_s - SPARE_S)
+        return ask_server(
+            folder, raw, {**context, "variables": variables}, within_s=within_s, loading_s=left_s - SPARE_S
+        )
 
-    told = ask()
-    if told is None and sys.platform != "win32":
+    reply = ask()
+    if reply is None and sys.platform != "win32":
         from reasoningbank_coding_agents.helper_start import helper_for
 
-        if helper_for(str(asked["agent"]), event_name(raw, asked["event"]), location, asked["hooks"] or ""):
-            told = ask()
-    return told
+        if helper_for(str(context["agent"]), event_name(raw, context["event"]), location, context["hooks"] or ""):
+            reply = ask()
+    return reply
 
 
 def _cwd() -> str:
@@ -166,10 +169,12 @@ def _cwd() -> str:
 
 
 def home() -> str:
-    """As `config.home` says, which a test holds together with this; importing it would double the time."""
-    chosen = _variable("HOME")
-    if chosen:
-        return os.path.expanduser(chosen)
+    """The user's folder, as `config.home` finds it; importing that would double the time, so a test holds the two
+    together.
+    """
+    folder = _variable("HOME")
+    if folder:
+        return os.path.expanduser(folder)
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA") or os.path.join(os.path.expanduser("~"), "AppData", "Local")
         return os.path.join(local, "reasoningbank")
@@ -181,9 +186,9 @@ def home() -> str:
     return os.path.join(data, "reasoningbank")
 
 
-def location_of(named: str | None) -> Location:
+def location_of(bank: str | None) -> Location:
     users = home()
-    return parse_location(named or _variable("BANK") or os.path.join(users, DEFAULT_NAME), users)
+    return parse_location(bank or _variable("BANK") or os.path.join(users, DEFAULT_NAME), users)
 
 
 def _variable(name: str) -> str:
@@ -191,23 +196,23 @@ def _variable(name: str) -> str:
 
 
 def _hooks(options: dict[str, str]) -> str:
-    """What a configuration file says of hooks, then what the environment does: of two words the later one counts."""
-    named = options.get("--config")
-    if named:
+    """Words on hooks: those of a configuration file, then of the environment; of two the later one counts."""
+    config = options.get("--config")
+    if config:
         # For whatever else is opened or started from here.
-        os.environ["REASONINGBANK_CONFIG"] = named
-    named = _variable("CONFIG")
+        os.environ["REASONINGBANK_CONFIG"] = config
+    config = _variable("CONFIG")
     location = location_of(options.get("--bank"))
-    places = (named,) if named else (os.path.join(home(), CONFIG_FILE), location.shared_path(CONFIG_FILE))
+    places = (config,) if config else (os.path.join(home(), CONFIG_FILE), location.shared_path(CONFIG_FILE))
     if any(_mentions_hooks(place) for place in places if place is not None):
         from reasoningbank.config.layers import hook_words
 
-        return ",".join(word for word in (hook_words(location, named or None), _variable("HOOKS")) if word)
+        return ",".join(word for word in (hook_words(location, config or None), _variable("HOOKS")) if word)
     return _variable("HOOKS")
 
 
 def _mentions_hooks(path: str) -> bool:
-    """Whether a file is there and worth parsing: most are not, and a hook runs at every step."""
+    """True if a file is there and worth parsing: most are not, and a hook runs at every step."""
     try:
         # A FIFO would be waited for, and a device read for as long as there is memory.
         if not os.path.isfile(path):
@@ -229,7 +234,7 @@ def _deadline_s(hooks: str) -> float:
 
 
 def _is_silenced(hooks: str) -> bool:
-    """Off for this process, for good, or for a while."""
+    """True if hooks are off for this process, for good, or for a while."""
     switches = [word for word in hooks.lower().replace(" ", "").split(",") if word in ("on", "off")]
     if switches[-1:] == ["off"]:
         return True
@@ -249,15 +254,15 @@ def _is_silenced(hooks: str) -> bool:
 _deadlines: list[float] = []
 """How long this hook may take, in seconds, once that is known."""
 _speaking: list[bytes] = []
-"""What was said. An answer and a notice that it comes too late must not both be."""
+"""The outputs so far. An answer and a notice that it comes too late must not both be printed."""
 
 
-def _print(said: bytes) -> bool:
-    """Whether it was printed, and by this call."""
-    _speaking.append(said)
-    if not said or len(_speaking) > 1:
+def _print(answer: bytes) -> bool:
+    """Print the answer; False if it is empty or something was said before."""
+    _speaking.append(answer)
+    if not answer or len(_speaking) > 1:
         return False
-    line = said + b"\n"
+    line = answer + b"\n"
     while line:
         line = line[os.write(1, line) :]
     return True
@@ -268,11 +273,6 @@ def _too_late(agent: str) -> None:
     os._exit(0)
 
 
-def _fail_open(agent: str, error: BaseException) -> None:
-    said = " ".join(str(error).split())[:300] or type(error).__name__
-    _tell(agent, f"ReasoningBank: no advice this time. {said}")
-
-
 def _tell(agent: str, notice: str) -> None:
     """One line for the user, where the agent shows it; seldom, since a hook runs at every step."""
     try:
@@ -281,22 +281,19 @@ def _tell(agent: str, notice: str) -> None:
         if agent in ANSWERS_IN_ANY_CASE:
             _print(ANSWERS_IN_ANY_CASE[agent])
         elif _is_due():
-            _print(_line(agent, f"{notice} `reasoningbank doctor` says more."))
+            from reasoningbank.agents.output import output_line
+
+            line = output_line(agent, "", notice=f"{notice} `reasoningbank doctor` says more.")
+            _print(line.encode("ascii"))
     except OSError:
         pass
 
 
-def _line(agent: str, notice: str) -> bytes:
-    from reasoningbank_coding_agents.output import output_line
-
-    return output_line(agent, "", notice=notice).encode("ascii")
-
-
 def _is_due() -> bool:
-    """Once an hour; never when it cannot be written down that it was told."""
+    """True once an hour; never when it cannot be written down that it was told."""
     stamp = os.path.join(home(), "hooks-notice")
     try:
-        if abs(time.time() - os.stat(stamp).st_mtime) < NOTICE_EVERY_S:
+        if abs(time.time() - os.stat(stamp).st_mtime) < 3_600.0:
             return False
     except OSError:
         pass

@@ -43,32 +43,28 @@ def targets(agent: str, args: Namespace, *, server: bool = True) -> list[Target]
 
 
 def program(args: Namespace) -> Program:
-    """How to start this installation, with the bank and the configuration that were named, if any were.
+    """The command that starts this installation, with the bank and the configuration that were named, if any were.
 
     In a project's settings, which others may share, by name alone if the name leads here.
     """
     options: tuple[str, ...] = ("--bank", _lasting_url(locate(args.bank))) if args.bank else ()
     if args.config:
-        options += ("--config", NO_FILE if args.config == NO_FILE else _absolute(args.config))
+        options += ("--config", NO_FILE if args.config == NO_FILE else str(Path(args.config).expanduser().absolute()))
     here = program_in(Path(sysconfig.get_path("scripts")), sys.executable, windows=WINDOWS, options=options)
-    named = which(NAME)
-    if args.project and named is not None and Path(named).resolve() == Path(here.words[0]).resolve():
+    command = which(NAME)
+    if args.project and command is not None and Path(command).resolve() == Path(here.words[0]).resolve():
         return Program(words=(NAME,), options=options, windows=WINDOWS)
     return here
 
 
 def _lasting_url(location: Location) -> str:
-    """As it may stand in the settings of an agent."""
+    """The bank's URL as it may stand in the settings of an agent."""
     if location.has_password:
         raise InvalidInput(
             f"The settings of an agent would keep the password of {location}. Name the URL without it: the client of "
             "PostgreSQL finds it in ~/.pgpass or in PGPASSWORD."
         )
     return location.absolute_url
-
-
-def _absolute(path: str) -> str:
-    return str(Path(path).expanduser().absolute())
 
 
 def repository() -> Path:

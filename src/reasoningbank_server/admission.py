@@ -1,6 +1,6 @@
 """Admits a request before any path is looked at: Host and Origin, credentials, rate.
 
-Knows the order, and what is told to those who do not pass.
+Checks come in this order, each with its answer for those who do not pass.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json"})
 METADATA = "/.well-known/oauth-protected-resource"
 PAGE = "/ui"
 _BEARER_CHARS = len("Bearer ")
-_SCOPES = {(one.method, one.path): one.scope for one in ENDPOINTS if one.scope != "operator"}
+_SCOPES = {(endpoint.method, endpoint.path): endpoint.scope for endpoint in ENDPOINTS if endpoint.scope != "operator"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,20 +48,22 @@ class Setup:
     traces: bool = False
     staffing: Staffing = Staffing()
     entrance: Entrance | None = None
-    """Of the page, where it is served."""
+    """The entrance of the page, where the page is served."""
 
 
 def check_hosts(
-    allowed: AllowedHosts, hosts: list[bytes], origins: list[bytes], fetch: tuple[bytes | None, bytes | None]
+    allowlist: AllowedHosts, hosts: list[bytes], origins: list[bytes], fetch: tuple[bytes | None, bytes | None]
 ) -> None:
-    """`fetch` is what a browser says of itself: Sec-Fetch-Site and Sec-Fetch-Mode."""
+    """Refuse a request with a foreign Host or Origin. `fetch` is what a browser says of itself: Sec-Fetch-Site and
+    Sec-Fetch-Mode.
+    """
     if len(hosts) != 1:
         raise Problem(400, "invalid_input", "A request needs exactly one Host.")
-    if not allowed.has_host(hosts[0]):
+    if not allowlist.has_host(hosts[0]):
         raise Problem(421, "misdirected", "This server does not answer to that Host.")
     site, mode = fetch
     foreign = site in (b"cross-site", b"same-site") and mode != b"navigate"
-    if foreign or (origins and (len(origins) > 1 or not allowed.has_origin(origins[0]))):
+    if foreign or (origins and (len(origins) > 1 or not allowlist.has_origin(origins[0]))):
         raise Problem(403, "origin_refused", "Requests from other sites are refused.")
 
 
@@ -115,7 +117,7 @@ class Admission:
         return _is_local(session) or self._setup.resolver.stands(principal, authorization, direct=direct)
 
     async def principal(self, request: Request, scope: Scope) -> Principal:
-        """Who sends these credentials. What cannot be believed costs its address something."""
+        """The principal of a request's credentials. What cannot be believed costs its address something."""
         credentials = request.authorization
         address = (scope.get("client") or ("unknown", 0))[0]
         try:
@@ -129,11 +131,13 @@ class Admission:
             raise (too_many_requests(wait) if wait else error) from None
 
     async def _of_issuer(self, request: Request, token: str, address: str) -> Principal:
-        """A signature takes a while and its key may have to be fetched: neither keeps anybody else waiting."""
+        """The principal of an issuer's token. A signature takes a while and its key may have to be fetched: neither
+        keeps anybody else waiting.
+        """
         jwt = self._setup.resolver.jwt if (request.authorization or "").lower().startswith("bearer ") else None
-        known = None if jwt is None else jwt.known(token)
-        if known is not None:
-            return known
+        principal = None if jwt is None else jwt.known(token)
+        if principal is not None:
+            return principal
         fetching = None if jwt is None else jwt.missing_key(token)
         if fetching is not None:
             with suppress(TimeoutError):
@@ -150,15 +154,15 @@ class Admission:
         return self._setup.resolver.principal(request.authorization, direct=not request.forwarded)
 
     def challenged(self, problem: Problem, request: Request, method: str) -> Problem:
-        """With a 401 or 403, what OAuth wants to hear: where to get a token, and with which scope."""
+        """A 401 or 403 with what OAuth wants to hear: where to get a token, and with which scope."""
         if problem.code not in ("unauthenticated", "forbidden"):
             return problem
         parts = ['Bearer realm="reasoningbank"']
         if self._setup.oauth is not None:
             parts.append(f'resource_metadata="{self._setup.public_url}{METADATA}"')
-        wanted = _SCOPES.get((method, request.route))
+        scope = _SCOPES.get((method, request.route))
         if problem.code == "forbidden":
-            parts += ['error="insufficient_scope"', *([f'scope="{wanted}"'] if wanted else [])]
+            parts += ['error="insufficient_scope"', *([f'scope="{scope}"'] if scope else [])]
         elif request.authorization is not None:
             parts.append('error="invalid_token"')
         challenge = ", ".join(parts).encode()
@@ -168,5 +172,5 @@ class Admission:
 
 
 def _is_local(session: PageSession | None) -> bool:
-    """Whether a session began with the one-time link, which only this machine's user was given."""
+    """True if a session began with the one-time link, which only this machine's user was given."""
     return session is not None and session.authorization is None

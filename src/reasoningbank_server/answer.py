@@ -24,8 +24,8 @@ _JSON: Headers = ((b"content-type", b"application/json"), *SAFE)
 
 
 async def send_json(send: Send, status: int, body: bytes, extra: Sequence[tuple[bytes, bytes]] = ()) -> None:
-    said = SAFE if status == 204 else (*_JSON, (b"content-length", str(len(body)).encode()))
-    headers = [*said, *extra]
+    fields = SAFE if status == 204 else (*_JSON, (b"content-length", str(len(body)).encode()))
+    headers = [*fields, *extra]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

@@ -36,8 +36,8 @@ class Seal:
         return place
 
     def _tag(self, tenant: str, purpose: str, place: bytes) -> bytes:
-        said = b"\0".join((tenant.encode(), purpose.encode(), place))
-        return blake2b(said, key=self._key, digest_size=_TAG_BYTES, person=b"rbk-cursor-tag").digest()
+        message = b"\0".join((tenant.encode(), purpose.encode(), place))
+        return blake2b(message, key=self._key, digest_size=_TAG_BYTES, person=b"rbk-cursor-tag").digest()
 
     def _mask(self, tag: bytes, text: bytes) -> bytes:
         stream = blake2b(tag, key=self._key, digest_size=64, person=b"rbk-cursor-mask").digest()

@@ -1,7 +1,7 @@
 """Dispatches a request: from a path and a method to an endpoint's answer.
 
-Knows the order in which a request is checked: method, scope, key, media type, size, JSON, schema. What an endpoint does
-with it runs in a lane, off the event loop.
+A request is checked in this order: method, scope, key, media type, size, JSON, schema. What an endpoint does with it
+runs in a lane, off the event loop.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from reasoningbank_server.thread_pools import Lane
 SMALL_BYTES = 16 << 10
 """A body up to this size is parsed on the loop: that takes less time than handing it over."""
 LARGE_BYTES = 64 << 10
-"""What a larger body asks for is done in a lane of its own: looking it over takes the interpreter for a while."""
-_TENANTS_AT_HAND = 1_000
+"""The size of a body from which on its work is done in a lane of its own: looking it over takes the interpreter for
+a while.
+"""
 
 
 def tenant_bank(bank: Bank, tenant: str, namespace: str | None = None) -> Bank:
@@ -46,7 +47,7 @@ class Endpoints:
     """State that all endpoints share: the bank, the pools, the limits."""
 
     def __init__(
-        self, bank: Bank, seal: Seal, lanes: Mapping[str, Lane], limits: Limits, written: Callable[[], None]
+        self, bank: Bank, seal: Seal, lanes: Mapping[str, Lane], limits: Limits, on_write: Callable[[], None]
     ) -> None:
         self.bank = bank
         self.seal = seal
@@ -54,17 +55,19 @@ class Endpoints:
         self.limits = limits
         self.large = Gate(each=limits.large_each, most=limits.large, wait_s=limits.body_wait_s)
         """Where large bodies wait before they are read."""
-        self.written = written
+        self.written = on_write
         """Called on the loop after each write, so that who follows the feed hears of it at once."""
         self.kept = KeptAnswers()
-        self._ruled_bank = lru_cache(maxsize=_TENANTS_AT_HAND)(self._made_bank)
+        self._ruled_bank = lru_cache(maxsize=1_000)(self._make_bank)
 
     def bank_of(self, tenant: str, namespace: str | None) -> Bank:
-        """What a tenant rules about scrubbing holds from the next request on, whichever process it was said to."""
+        """The bank of a tenant. What the tenant rules about scrubbing holds from the next request on, whichever
+        process it was said to.
+        """
         return self._ruled_bank(tenant, namespace, scrubbing.scrubbing_of(self.bank.context.store, tenant))
 
-    def _made_bank(self, tenant: str, namespace: str | None, ruled: scrubbing.Scrubbing) -> Bank:
-        del ruled  # The bank reads it itself; here it only tells one bank from another.
+    def _make_bank(self, tenant: str, namespace: str | None, rules: scrubbing.Scrubbing) -> Bank:
+        del rules  # The bank reads it itself; here it only tells one bank from another.
         return tenant_bank(self.bank, tenant, namespace)
 
     def call(self, principal: Principal, query: dict[str, Any], **rest: Any) -> Call:
@@ -76,8 +79,8 @@ class Endpoints:
 class PathHandler:
     """Handles one path: its endpoints by method."""
 
-    def __init__(self, shared: Endpoints, path: str, endpoints: Sequence[Endpoint]) -> None:
-        self._shared = shared
+    def __init__(self, context: Endpoints, path: str, endpoints: Sequence[Endpoint]) -> None:
+        self._shared = context
         self._path = path
         self._by_method = {endpoint.method: endpoint for endpoint in endpoints}
         if "GET" in self._by_method:
@@ -93,20 +96,20 @@ class PathHandler:
         require(request.known(), endpoint.scope)
         if endpoint.body is not None and request.may_be_larger_than(LARGE_BYTES):
             async with self._shared.large.passed(request.known().tenant):
-                encoded = await self._encode(endpoint, request, scope, receive)
+                response = await self._encode(endpoint, request, scope, receive)
         else:
-            encoded = await self._encode(endpoint, request, scope, receive)
+            response = await self._encode(endpoint, request, scope, receive)
         extra: list[tuple[bytes, bytes]] = []
-        if encoded.etag:
-            extra.append((b"etag", encoded.etag.encode()))
-        if encoded.replayed:
+        if response.etag:
+            extra.append((b"etag", response.etag.encode()))
+        if response.replayed:
             extra.append((b"idempotency-replayed", b"true"))
         if endpoint.writes:
             self._shared.written()
-        await send_json(send, encoded.status, encoded.body, extra)
+        await send_json(send, response.status, response.body, extra)
 
     async def _encode(self, endpoint: Endpoint, request: Request, scope: Scope, receive: Receive) -> Encoded:
-        shared, limits = self._shared, self._shared.limits
+        context, limits = self._shared, self._shared.limits
         if endpoint.body is not None and request.media_type() != b"application/json":
             raise Problem(415, "unsupported_media_type", "Send the body as application/json.")
         key = request.idempotency_key() if endpoint.writes else None
@@ -121,10 +124,10 @@ class PathHandler:
 
         def work() -> Encoded:
             request.confirm()
-            asked = _validate(endpoint, body, limits) if waits else value
-            call = shared.call(request.known(), query, path=path, body=asked, if_match=if_match)
+            json_body = _validate(endpoint, body, limits) if waits else value
+            call = context.call(request.known(), query, path=path, body=json_body, if_match=if_match)
             if endpoint.kept_s:
-                kept_as = (
+                cache_key = (
                     call.principal.tenant,
                     call.bank.namespace,
                     endpoint.path,
@@ -132,18 +135,24 @@ class PathHandler:
                     *sorted(query.items()),
                 )
                 position = call.bank.context.store.head()
-                return shared.kept.find_or_make(
-                    kept_as, position, endpoint.kept_s, lambda: _run(endpoint, call, None, b"")
+                return context.kept.find_or_make(
+                    cache_key, position, endpoint.kept_s, lambda: _run(endpoint, call, None, b"")
                 )
             if key is None:
                 return _run(endpoint, call, None, b"")
-            said = (scope["method"].encode(), scope["raw_path"], scope["query_string"], body, (if_match or "").encode())
-            return _run(endpoint, call, key, idempotency.request_digest(*said))
+            parts = (
+                scope["method"].encode(),
+                scope["raw_path"],
+                scope["query_string"],
+                body,
+                (if_match or "").encode(),
+            )
+            return _run(endpoint, call, key, idempotency.request_digest(*parts))
 
         text = value[endpoint.text_field] if endpoint.text_field is not None and value is not None else None
-        lane = shared.lanes["large" if len(body) > LARGE_BYTES else endpoint.lane]
-        encoded: Encoded = await lane.submit(work, text, tenant=request.known().tenant)
-        return encoded
+        lane = context.lanes["large" if len(body) > LARGE_BYTES else endpoint.lane]
+        response: Encoded = await lane.submit(work, text, tenant=request.known().tenant)
+        return response
 
 
 def _validate(endpoint: Endpoint, body: bytes, limits: Limits) -> Any:
@@ -163,19 +172,19 @@ def _run(endpoint: Endpoint, call: Call, key: str | None, digest: bytes) -> Enco
     if endpoint.before is not None:
         endpoint.before(call.bank)
     if key is not None and endpoint.apart is not None and endpoint.apart(call.body):
-        encoded = idempotency.once_apart(call, key, digest, lambda: endpoint.handle(call))
+        response = idempotency.once_apart(call, key, digest, lambda: endpoint.handle(call))
     elif key is not None:
-        encoded = idempotency.once(endpoint, call, key, digest)
+        response = idempotency.once(endpoint, call, key, digest)
     elif endpoint.atomic:
-        encoded = call.bank.atomically(
+        response = call.bank.atomically(
             lambda inner, _: idempotency.encode(endpoint.handle(replace(call, bank=inner))), coming=call.body
         )
     else:
         reply = endpoint.handle(call)
-        encoded = idempotency.encode(reply if call.excerpt is None else cut_texts(reply, call.excerpt))
-    if key is not None and endpoint.after is not None and encoded.status == endpoint.after_status:
+        response = idempotency.encode(reply if call.excerpt is None else cut_texts(reply, call.excerpt))
+    if key is not None and endpoint.after is not None and response.status == endpoint.after_status:
         endpoint.after(call.bank)
-    return encoded
+    return response
 
 
 def not_allowed(allow: bytes) -> Problem:

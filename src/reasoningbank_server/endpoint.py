@@ -57,23 +57,24 @@ class Endpoint:
     body: Schema | None = None
     example: Any = None
     reply: Schema | None = None
-    """Of the success; None when it has no body."""
+    """The schema of the success; None when it has no body."""
     status: int = 200
     lane: str = "reading"
     text_field: str | None = None
     """The field of the body that will be embedded."""
     before: Callable[[Bank], None] | None = None
-    """To be done outside of the transaction that a keyed write runs in."""
+    """Work done before the transaction that a keyed write runs in, and outside of it."""
     after: Callable[[Bank], None] | None = None
-    """To be done behind that transaction, if the answer was `after_status`."""
+    """Work done behind that transaction, if the answer was `after_status`."""
     after_status: int = 204
     atomic: bool = False
     """Runs as one unit even without a key."""
     apart: Callable[[Any], bool] | None = None
-    """By its body, whether a keyed write cannot be one unit with its answer: because it searches, asks a model or is
-    a rehearsal. Then the answer is kept right after, and doing it twice must do no harm."""
+    """Tells from its body if a keyed write cannot be one unit with its answer: because it searches, asks a model or
+    is a rehearsal. Then the answer is kept right after, and doing it twice must do no harm.
+    """
     errors: tuple[int, ...] = ()
-    """Beyond those that any endpoint may answer."""
+    """Statuses beyond those that any endpoint may answer."""
     takes_if_match: bool = False
     kept_s: float = 0.0
     """How long an answer that follows from the records alone may be given again while the feed stands still."""

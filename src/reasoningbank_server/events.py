@@ -103,19 +103,19 @@ class Hub:
 
     async def _read(self) -> None:
         while True:
-            rows, revoked = await self._lane.submit(self._look)
-            for stream in revoked:
+            rows, invalid = await self._lane.submit(self._look)
+            for stream in invalid:
                 stream.over.set()
             if rows:
                 self._recent.extend(rows)
                 self._head = rows[-1].seq
-                moved, self._moved = self._moved, asyncio.Event()
-                moved.set()
+                event, self._moved = self._moved, asyncio.Event()
+                event.set()
             if len(rows) < PAGE:
                 break
 
     def _look(self) -> tuple[list[Change], list[_Stream]]:
-        """What is new, and whose credentials have ended."""
+        """New changes, and the streams whose credentials have ended."""
         rows = self._store.changes(self._head, PAGE)
         return rows, [stream for stream in tuple(self._open) if not stream.still_stands()]
 
@@ -140,7 +140,9 @@ class Hub:
         after: str | None,
         abort: Callable[[], None] | None,
     ) -> None:
-        """`abort` breaks the connection off when its end cannot be told, because nobody reads it."""
+        """Send changes until the stream is over. `abort` breaks the connection off when its end cannot be told,
+        because nobody reads it.
+        """
         stream = _Stream(request)
         self._make_room(stream)
         self._open[stream] = None
@@ -150,7 +152,10 @@ class Hub:
                 self._recent.clear()
                 if self._task is None:
                     self._task = asyncio.create_task(self._follow())
-            place = self._head if after is None else self._place(stream.tenant, after)
+            if after is None:
+                place = self._head
+            else:
+                place = 0 if after in ("", "0") else self._seal.opened_number(stream.tenant, PURPOSE, after)
             await self._send_events(stream, place, receive, send)
             await _end(send, abort)
         finally:
@@ -162,27 +167,24 @@ class Hub:
             raise _too_many()
         if len(self._open) < self._limits.streams:
             return
-        held = Counter(stream.tenant for stream in self._open if not stream.over.is_set())
-        if held.total() < self._limits.streams:
+        counts = Counter(stream.tenant for stream in self._open if not stream.over.is_set())
+        if counts.total() < self._limits.streams:
             return
-        tenant, most = held.most_common(1)[0]
-        if most <= held[coming.tenant] + 1:
+        tenant, most = counts.most_common(1)[0]
+        if most <= counts[coming.tenant] + 1:
             raise _too_many()
         # It comes back with its Last-Event-ID, and misses nothing.
-        next(one for one in self._open if one.tenant == tenant and not one.over.is_set()).over.set()
-
-    def _place(self, tenant: str, after: str) -> int:
-        return 0 if after in ("", "0") else self._seal.opened_number(tenant, PURPOSE, after)
+        next(stream for stream in self._open if stream.tenant == tenant and not stream.over.is_set()).over.set()
 
     async def _send_events(self, stream: _Stream, place: int, receive: Receive, send: Send) -> None:
         headers = [*SAFE, (b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await self._send(stream, send, f"retry: 1000\n: from {self._seal.number(stream.tenant, PURPOSE, place)}\n\n")
-        gone = asyncio.create_task(hung_up(receive))
-        gone.add_done_callback(lambda _: stream.over.set())
+        hangup = asyncio.create_task(hung_up(receive))
+        hangup.add_done_callback(lambda _: stream.over.set())
         try:
             while not stream.over.is_set() and not self.ending.is_set():
-                moved = self._moved
+                event = self._moved
                 rows = await self._after(place)
                 if rows:
                     place = rows[-1].seq
@@ -192,14 +194,14 @@ class Hub:
                         return
                     if text:
                         await self._send(stream, send, text)
-                elif not await _either(moved, stream.over, HEARTBEAT_S):
+                elif not await _either(event, stream.over, HEARTBEAT_S):
                     await self._send(stream, send, ": still here\n\n")
         finally:
-            gone.cancel()
+            hangup.cancel()
 
     def _event(self, change: Change) -> str:
-        shown = change_json(self._seal, change)
-        return f"id: {shown['cursor']}\nevent: change\ndata: {json.dumps(shown, ensure_ascii=False)}\n\n"
+        fields = change_json(self._seal, change)
+        return f"id: {fields['cursor']}\nevent: change\ndata: {json.dumps(fields, ensure_ascii=False)}\n\n"
 
     async def _send(self, stream: _Stream, send: Send, text: str) -> None:
         """Returns when it is sent, or when the stream is over and whoever should read it does not."""
@@ -223,15 +225,15 @@ async def _end(send: Send, abort: Callable[[], None] | None) -> None:
             abort()
 
 
-async def _either(moved: asyncio.Event, over: asyncio.Event, within_s: float) -> bool:
+async def _either(event: asyncio.Event, over: asyncio.Event, within_s: float) -> bool:
     """False when neither happened in time."""
-    waiting = {asyncio.create_task(moved.wait()), asyncio.create_task(over.wait())}
+    waiting = {asyncio.create_task(event.wait()), asyncio.create_task(over.wait())}
     try:
-        done, _ = await asyncio.wait(waiting, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
+        ready, _ = await asyncio.wait(waiting, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for one in waiting:
-            one.cancel()
-    return bool(done)
+        for task in waiting:
+            task.cancel()
+    return bool(ready)
 
 
 def _too_many() -> Problem:

@@ -16,11 +16,11 @@ def cut_texts(reply: Reply, most_chars: int) -> Reply:
 
 def _shorten(value: Any, most: int) -> Any:
     if isinstance(value, (list, tuple)):
-        return [_shorten(one, most) for one in value]
+        return [_shorten(item, most) for item in value]
     if isinstance(value, str) and len(value) > most:
         return f"{value[:most]}…"
     if not isinstance(value, dict):
         return value
     lengths = {name: len(text) for name, text in value.items() if isinstance(text, str) and len(text) > most}
-    shown = {name: _shorten(one, most) for name, one in value.items()}
-    return {**shown, CUT: lengths} if lengths else shown
+    values = {name: _shorten(item, most) for name, item in value.items()}
+    return {**values, CUT: lengths} if lengths else values

@@ -1,7 +1,6 @@
 """Gate that lets so many large requests in at once, one tenant after the other.
 
-Knows who is inside and who waits. Lives on the event loop: who waits holds no thread, and nothing of what it brings is
-read meanwhile.
+Lives on the event loop: who waits holds no thread, and nothing of what it brings is read meanwhile.
 """
 
 from __future__ import annotations
@@ -24,36 +23,29 @@ class Gate:
 
     @asynccontextmanager
     async def passed(self, tenant: str) -> AsyncIterator[None]:
-        admitted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._turns.put(tenant, admitted)
+        ticket: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._turns.put(tenant, ticket)
         self._let_in()
         try:
             try:
                 async with asyncio.timeout(self._wait_s):
-                    await admitted
+                    await ticket
             except TimeoutError:
-                raise _come_back() from None
+                detail = "Too many large requests of this tenant are under way: wait for their answers first."
+                raise Problem(429, "tenant_busy", detail, ((b"retry-after", b"5"),)) from None
             yield
         finally:
-            if admitted.done() and not admitted.cancelled():
-                self._leave(tenant)
+            if ticket.done() and not ticket.cancelled():
+                self.inside -= 1
+                self._turns.end(tenant)
+                self._let_in()
 
     def _let_in(self) -> None:
         while self.inside < self._most and (turn := self._turns.begin()) is not None:
-            tenant, admitted = turn
-            if admitted.done():
+            tenant, ticket = turn
+            if ticket.done():
                 # It went away while it waited.
                 self._turns.end(tenant)
             else:
                 self.inside += 1
-                admitted.set_result(None)
-
-    def _leave(self, tenant: str) -> None:
-        self.inside -= 1
-        self._turns.end(tenant)
-        self._let_in()
-
-
-def _come_back() -> Problem:
-    told = "Too many large requests of this tenant are under way: wait for their answers first."
-    return Problem(429, "tenant_busy", told, ((b"retry-after", b"5"),))
+                ticket.set_result(None)

@@ -70,39 +70,43 @@ def once(endpoint: Endpoint, call: Call, key: str, digest: bytes) -> Encoded:
     caller, now = call.principal.name, call.bank.context.clock()
 
     def act(inner: Bank, writer: Writer) -> Encoded:
-        kept = writer.kept_reply(caller, key)
-        if kept is not None and kept.at >= now - KEPT_FOR_S:
-            return replay(kept, digest)
-        made = encode(endpoint.handle(replace(call, bank=inner)))
+        previous = writer.kept_reply(caller, key)
+        if previous is not None and previous.at >= now - KEPT_FOR_S:
+            return replay(previous, digest)
+        response = encode(endpoint.handle(replace(call, bank=inner)))
         # One under the same key has to go, or the new one could not be kept.
-        tidies = kept is not None or digest[0] % TIDY_ONE_IN == 0
-        writer.keep_reply(_make_kept(caller, key, digest, made, now), drop_before=now - KEPT_FOR_S if tidies else None)
-        return made
+        tidies = previous is not None or digest[0] % TIDY_ONE_IN == 0
+        writer.keep_reply(
+            _make_kept(caller, key, digest, response, now), drop_before=now - KEPT_FOR_S if tidies else None
+        )
+        return response
 
     return call.bank.atomically(act, coming=call.body)
 
 
 def once_apart(call: Call, key: str, digest: bytes, act: Callable[[], Reply]) -> Encoded:
-    """For what cannot be one unit, and does no harm when it is done twice: the answer is kept right after."""
+    """Run a write that cannot be one unit, and does no harm when it is done twice: its answer is kept right after."""
     caller, now = call.principal.name, call.bank.context.clock()
-    kept = call.bank.atomically(lambda _, writer: writer.kept_reply(caller, key))
-    if kept is not None and kept.at >= now - KEPT_FOR_S:
-        return replay(kept, digest)
-    made = encode(act())
+    previous = call.bank.atomically(lambda _, writer: writer.kept_reply(caller, key))
+    if previous is not None and previous.at >= now - KEPT_FOR_S:
+        return replay(previous, digest)
+    response = encode(act())
 
     def keep(_: Bank, writer: Writer) -> None:
         if writer.kept_reply(caller, key) is None:
-            writer.keep_reply(_make_kept(caller, key, digest, made, now), drop_before=now - KEPT_FOR_S)
+            writer.keep_reply(_make_kept(caller, key, digest, response, now), drop_before=now - KEPT_FOR_S)
 
     call.bank.atomically(keep)
-    return made
+    return response
 
 
-def _make_kept(caller: str, key: str, digest: bytes, made: Encoded, now: float) -> KeptReply:
-    return KeptReply(caller=caller, key=key, request=digest, status=made.status, etag=made.etag, body=made.body, at=now)
+def _make_kept(caller: str, key: str, digest: bytes, response: Encoded, now: float) -> KeptReply:
+    return KeptReply(
+        caller=caller, key=key, request=digest, status=response.status, etag=response.etag, body=response.body, at=now
+    )
 
 
-def replay(kept: KeptReply, digest: bytes) -> Encoded:
-    if kept.request != digest:
+def replay(previous: KeptReply, digest: bytes) -> Encoded:
+    if previous.request != digest:
         raise Problem(422, "idempotency_mismatch", "This Idempotency-Key was used for another request: take a new one.")
-    return Encoded(status=kept.status, body=kept.body, etag=kept.etag, replayed=True)
+    return Encoded(status=previous.status, body=previous.body, etag=previous.etag, replayed=True)

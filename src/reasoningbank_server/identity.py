@@ -1,7 +1,7 @@
 """Authenticates callers and their scopes: one resolver for every door.
 
-Knows principals and scopes, and how a request's credentials lead to a principal. Refuses to know HTTP: a door hands
-over the value of its Authorization header, or nothing.
+Leads from a request's credentials to a principal with scopes. Independent of HTTP: a door hands over the value of its
+Authorization header, or nothing.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ class JwtReader(Protocol):
     def principal(self, token: str) -> Principal: ...
 
     def known(self, token: str) -> Principal | None:
-        """Who sent it, if it was found good lately. Takes no time."""
+        """The principal of a token that was found good lately. Takes no time."""
         ...
 
     def missing_key(self, token: str) -> Future[None] | None:
-        """What to wait for before `principal` is asked, because the token names a key that is being fetched."""
+        """The fetch to wait for before `principal` is asked, because the token names a key that is being fetched."""
         ...
 
 
 def grant(scopes: Iterable[str]) -> frozenset[str]:
     """The scopes with all that they include."""
-    named = set(scopes)
-    unknown = sorted(named - set(SCOPES))
+    names = set(scopes)
+    unknown = sorted(names - set(SCOPES))
     if unknown:
         raise Refused(f"There is no scope {', '.join(unknown)}: use {', '.join(SCOPES)}.")
-    highest = max((SCOPES.index(scope) for scope in named), default=-1)
+    highest = max((SCOPES.index(scope) for scope in names), default=-1)
     return frozenset(SCOPES[: highest + 1])
 
 
@@ -71,9 +71,9 @@ def require(principal: Principal, scope: str) -> None:
         raise Refused(f"This needs the scope {scope}; the credentials have {', '.join(sorted(principal.scopes))}.")
 
 
-def origin_for(principal: Principal, asked: object) -> str:
+def origin_for(principal: Principal, claim: object) -> str:
     """The origin to write down: what was asked for, unless it claims more than the principal is."""
-    return origin_of(asked, principal.origin)
+    return origin_of(claim, principal.origin)
 
 
 def source_for(principal: Principal) -> str:
@@ -91,7 +91,7 @@ class Resolver:
         self._clock = clock
         self._open_to_local = open_to_local
         self.asks_afar = store.info.location.is_remote
-        """Whether a token is looked up over a network: then not on the event loop."""
+        """True if a token is looked up over a network: then not on the event loop."""
         self.jwt = jwt
 
     def principal(self, authorization: str | None, *, direct: bool) -> Principal:
@@ -110,7 +110,7 @@ class Resolver:
         raise Unauthenticated(tokens.UNKNOWN)
 
     def stands(self, principal: Principal, authorization: str | None, *, direct: bool) -> bool:
-        """Whether the same credentials would be admitted now as they once were, and may still read."""
+        """True if the same credentials would be admitted now as they once were, and may still read."""
         if principal.until is not None and self._clock() >= principal.until:
             return False
         if authorization is not None and not authorization.partition(" ")[2].startswith(tokens.PREFIX):

@@ -15,7 +15,7 @@ from typing import Any
 
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.origins import USER
-from reasoningbank.core.record_kinds import BY_NOUN, RecordKind, kind_of
+from reasoningbank.core.record_kinds import BY_NOUN, kind_of
 from reasoningbank.core.types import Record
 from reasoningbank.ports import Reader
 from reasoningbank_server.endpoint import Call
@@ -54,40 +54,38 @@ class _Adoption:
         if not isinstance(values, dict):
             return _end_line(text)
         entry = BY_NOUN.get(str(values.get("type")))
-        for name, kinds in _ids_in(entry).items() if entry is not None else ():
-            given = values.get(name)
-            if isinstance(given, str):
-                values[name] = self._ours(_meant(kinds, given), given)
-            elif isinstance(given, list):
-                values[name] = [self._ours(_meant(kinds, one), one) if isinstance(one, str) else one for one in given]
+        # Which fields of the line are ids, and of what.
+        ids: dict[str, tuple[type[Record], ...]] = {}
+        if entry is not None:
+            own: Any = {"id": (entry.record_type,)} if entry.prefix else {}
+            ids = {**own, **entry.refers}
+        for name, kinds in ids.items():
+            value = values.get(name)
+            if isinstance(value, str):
+                values[name] = self._ours(_meant(kinds, value), value)
+            elif isinstance(value, list):
+                values[name] = [
+                    self._ours(_meant(kinds, item), item) if isinstance(item, str) else item for item in value
+                ]
         return json.dumps(values, ensure_ascii=False) + "\n"
 
-    def _ours(self, kind: type[Record], given: str) -> str:
-        known = self._known.get((kind, given))
-        if known is None:
-            there: dict[str, Any] = dict(self._reader.get(kind, [given])) if _is_text(given) else {}
-            prefix = given.partition("_")[0][:8] or "id"
-            known = given if there else derived_id(prefix, f"{self._tenant}\0{kind.__name__}\0{given}")
+    def _ours(self, kind: type[Record], record_id: str) -> str:
+        local_id = self._known.get((kind, record_id))
+        if local_id is None:
+            # Half a surrogate pair is no id that could be stored.
+            is_text = not any("\ud800" <= letter <= "\udfff" for letter in record_id)
+            there: dict[str, Any] = dict(self._reader.get(kind, [record_id])) if is_text else {}
+            prefix = record_id.partition("_")[0][:8] or "id"
+            local_id = record_id if there else derived_id(prefix, f"{self._tenant}\0{kind.__name__}\0{record_id}")
             if len(self._known) < 1_000_000:
-                self._known[kind, given] = known
-        return known
+                self._known[kind, record_id] = local_id
+        return local_id
 
 
-def _ids_in(entry: RecordKind) -> dict[str, tuple[type[Record], ...]]:
-    """Which fields of a line are ids, and of what."""
-    own: Any = {"id": (entry.record_type,)} if entry.prefix else {}
-    return {**own, **entry.refers}
-
-
-def _meant(kinds: tuple[type[Record], ...], given: str) -> type[Record]:
+def _meant(kinds: tuple[type[Record], ...], record_id: str) -> type[Record]:
     """The kind that an id is of: a step may have been taken under a memory instead of in a session."""
-    prefix = given.partition("_")[0]
+    prefix = record_id.partition("_")[0]
     return next((kind for kind in kinds if kind_of(kind).prefix == prefix), kinds[0])
-
-
-def _is_text(given: str) -> bool:
-    # Half a surrogate pair is no id that could be stored.
-    return not any("\ud800" <= letter <= "\udfff" for letter in given)
 
 
 def _end_line(text: str) -> str:

@@ -11,20 +11,24 @@ MOST_KEPT = 64
 
 
 class KeptAnswers:
-    """Of several threads at once each may work it out; none gets an answer from before the position that it names."""
+    """Cache of answers by feed position. Concurrent misses may compute the same answer; stale ones are never
+    returned.
+    """
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, tuple[int, float, Encoded]] = {}
 
     def find_or_make(self, key: Hashable, position: int, longest_s: float, make: Callable[[], Encoded]) -> Encoded:
-        """`position` is read before: a change that comes meanwhile makes the next one ask anew."""
+        """The cached answer, or a new one. `position` is read before: a change that comes meanwhile makes the next
+        one ask anew.
+        """
         now = time.monotonic()
-        found = self._kept.get(key)
-        if found is not None and found[0] == position and now < found[1]:
-            return found[2]
-        made = make()
+        entry = self._kept.get(key)
+        if entry is not None and entry[0] == position and now < entry[1]:
+            return entry[2]
+        answer = make()
         self._kept.pop(key, None)
-        self._kept[key] = position, now + longest_s, made
+        self._kept[key] = position, now + longest_s, answer
         for oldest in [*self._kept][:-MOST_KEPT]:
             self._kept.pop(oldest, None)
-        return made
+        return answer

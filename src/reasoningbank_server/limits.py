@@ -1,6 +1,6 @@
 """Limits of a request: size, rate, depth.
 
-Knows the figures and how each is enforced. Everything that a caller can make grow has a bound here.
+The figures and what enforces them: everything that a caller can make grow has a bound here.
 """
 
 from __future__ import annotations
@@ -26,28 +26,30 @@ class Limits:
     header_bytes: int = 32 << 10
     header_wait_s: float = 10.0
     body_wait_s: float = 30.0
-    """For all of a body; an import may take as long again for every such part of the limit that it brings."""
+    """Time for all of a body; an import may take as long again for every such part of the limit that it brings."""
     drain_wait_s: float = 5.0
-    """For the rest of a body that was refused: it is passed over, so that its sender comes to read why."""
+    """Time for the rest of a body that was refused: it is passed over, so that its sender comes to read why."""
     idle_s: float = 75.0
     send_wait_s: float = 60.0
-    """For somebody who does not read what was sent."""
+    """Time for somebody who does not read what was sent."""
     linger_s: float = 5.0
-    """For the rest of an answer, once the connection is to be closed."""
+    """Time for the rest of an answer, once the connection is to be closed."""
     connections: int = 1_000
-    """When there are more, those that have kept us waiting longest are closed to let the new ones in."""
+    """Most connections. When there are more, those that have kept us waiting longest are closed to let the new ones
+    in.
+    """
     waiting: int = 2_000
     """Requests that may wait for a thread, of everybody."""
     waiting_each: int = 500
-    """Of one tenant."""
+    """Requests of one tenant that may wait."""
     large: int = 16
     """Bodies of more than a few pages that may be in memory at once, of everybody."""
     large_each: int = 4
-    """Of one tenant; more of them wait outside, unread."""
+    """Large bodies of one tenant; more of them wait outside, unread."""
     streams: int = 100
     streams_each: int = 10
     requests_per_s: float = 200.0
-    """For each principal; 0 is no limit. Whoever owns the machine is not limited."""
+    """Rate of each principal; 0 is no limit. Whoever owns the machine is not limited."""
     burst: float = 400.0
     refusals_per_s: float = 20.0
     """Failed authentications of one address, after which it is told to wait."""
@@ -56,11 +58,11 @@ class Limits:
 # ---------------------------------------------------------------- bodies
 
 
-async def body_of(receive: Receive, declared: bytes | None, most_bytes: int, within_s: float) -> bytes:
-    if declared is not None:
-        if not declared.isdigit():
+async def body_of(receive: Receive, content_length: bytes | None, most_bytes: int, within_s: float) -> bytes:
+    if content_length is not None:
+        if not content_length.isdigit():
             raise Problem(400, "invalid_input", "Content-Length must be a number.")
-        if int(declared) > most_bytes:
+        if int(content_length) > most_bytes:
             raise too_large(most_bytes)
     message = await receive()
     if message["type"] == "http.disconnect":
@@ -161,14 +163,14 @@ class Buckets:
         """Take a permit: 0 when there was one, else how long to wait for the next."""
         if self._per_s <= 0:
             return 0.0
-        left, at = self._kept.get(name, (self._burst, now))
-        left = min(self._burst, left + (now - at) * self._per_s)
-        took = left >= 1.0
-        self._kept[name] = (left - 1.0 if took else left, now)
+        permits, at = self._kept.get(name, (self._burst, now))
+        permits = min(self._burst, permits + (now - at) * self._per_s)
+        took = permits >= 1.0
+        self._kept[name] = (permits - 1.0 if took else permits, now)
         self._kept.move_to_end(name)
         if len(self._kept) > self._most_names:
             self._kept.popitem(last=False)
-        return 0.0 if took else (1.0 - left) / self._per_s
+        return 0.0 if took else (1.0 - permits) / self._per_s
 
 
 def too_many_requests(wait_s: float) -> Problem:

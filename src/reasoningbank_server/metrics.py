@@ -1,6 +1,6 @@
 """Metrics in the text format of Prometheus.
 
-Knows routes and statuses, never a tenant, a name or an id: what is counted here is the server, not its users.
+Labels are routes and statuses, never a tenant, a name or an id: what is counted is the server, not its users.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Metrics:
         self._refused[code] += 1
 
     def gauge_values(self) -> dict[str, float]:
-        """What each gauge says now. Not on the event loop: some of them ask the bank."""
+        """The present value of each gauge. Not on the event loop: some of them ask the bank."""
         return {name: read() for name, (_, read) in self._gauges.items()}
 
     def text(self, *, jobs_waiting: int, gauges: Mapping[str, float]) -> str:
@@ -95,6 +95,6 @@ def _memory() -> list[str]:
     except ImportError:
         # Not on every system.
         return []
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     name = "process_resident_memory_max_bytes"
-    return [*_head(name, "gauge", "The most memory that this process held."), f"{name} {held}"]
+    return [*_head(name, "gauge", "The most memory that this process held."), f"{name} {size}"]

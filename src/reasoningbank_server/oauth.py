@@ -1,7 +1,7 @@
 """JSON Web Tokens of a trusted issuer: the OAuth 2.1 resource server's side.
 
-Knows which tokens are good (signed by a key of the issuer with an allowed algorithm, meant for this server, not
-expired) and how their claims name tenant and scopes. Refuses to know how a client came by one.
+A good token is signed by a key of the issuer with an allowed algorithm, meant for this server, and not expired; its
+claims name the tenant and the scopes. How a client comes by one is the issuer's business.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class OAuth:
         self._lock = threading.Lock()
 
     def known(self, token: str) -> Principal | None:
-        """Who sent it, if its signature was found good lately, by keys that are still the issuer's."""
+        """The principal of a token whose signature was found good lately, by keys that are still the issuer's."""
         with self._lock:
             good = self._good.get(_digest(token))
         if good is None or good.keys is not self._keys.current or self._keys.is_old:
@@ -71,7 +71,7 @@ class OAuth:
         return good.principal if self._clock() < good.principal.until else None
 
     def missing_key(self, token: str) -> Future[None] | None:
-        """What to wait for before the token can be checked, if its key is not at hand and may be had."""
+        """The fetch to wait for before the token can be checked, if its key is not at hand and may be had."""
         if len(token) > MOST_TOKEN_CHARS:
             return None
         try:
@@ -82,12 +82,12 @@ class OAuth:
 
     def principal(self, token: str) -> Principal:
         keys = self._keys.current
-        found = self._principal(token)
+        principal = self._principal(token)
         with self._lock:
-            self._good[_digest(token)] = _Good(principal=found, keys=keys)
+            self._good[_digest(token)] = _Good(principal=principal, keys=keys)
             if len(self._good) > MOST_REMEMBERED:
                 self._good.popitem(last=False)
-        return found
+        return principal
 
     def _principal(self, token: str) -> Principal:
         claims = self._claims(token)
@@ -158,8 +158,8 @@ def _scopes(claims: dict[str, Any]) -> frozenset[str]:
     text = claims.get("scope", claims.get("scp", ""))
     if not isinstance(text, (str, list)):
         raise Unauthenticated("The access token's scope is neither a text nor a list of names.")
-    named = text.split() if isinstance(text, str) else [word for word in text if isinstance(word, str)]
-    ours = {word.removeprefix(SCOPE_PREFIX) for word in named}
+    names = text.split() if isinstance(text, str) else [word for word in text if isinstance(word, str)]
+    ours = {word.removeprefix(SCOPE_PREFIX) for word in names}
     return grant(ours.intersection(SCOPES))
 
 
@@ -167,7 +167,7 @@ def _scopes(claims: dict[str, Any]) -> frozenset[str]:
 class _Good:
     principal: Principal
     keys: Mapping[str | None, Any]
-    """Those that it was checked with: what an issuer withdraws is not believed any longer than they last."""
+    """The keys that it was checked with: what an issuer withdraws is not believed any longer than they last."""
 
 
 def _digest(token: str) -> bytes:
@@ -205,19 +205,19 @@ class KeySet:
             return None if there else self._fetching
 
     def _fetch(self) -> None:
-        found = self._read()
+        keys = self._read()
         with self._lock:
-            if found:
-                self.current = found
-            done, self._fetching = self._fetching, None
-        if done is not None:
-            done.set_result(None)
+            if keys:
+                self.current = keys
+            future, self._fetching = self._fetching, None
+        if future is not None:
+            future.set_result(None)
 
     def key(self, kid: object, algorithm: str) -> Any:
-        found = self._key_named(kid)
-        if found is None or found.algorithm_name != algorithm:
+        key = self._key_named(kid)
+        if key is None or key.algorithm_name != algorithm:
             raise Unauthenticated(BAD)
-        return found
+        return key
 
     def _key_named(self, kid: object) -> Any:
         keys = self.current
@@ -228,20 +228,20 @@ class KeySet:
     def _read(self) -> dict[str | None, Any]:
         try:
             text = _download(self._keys_at) if "://" in self._keys_at else Path(self._keys_at).read_bytes()
-            listed = json.loads(text)["keys"]
+            entries = json.loads(text)["keys"]
         except (OSError, HTTPException, ValueError, KeyError, TypeError, BankError, RecursionError) as error:
             _log.warning(
                 "the keys of the issuer cannot be read, so its tokens are refused or checked by old ones: %s", error
             )
             return {}
-        found: dict[str | None, Any] = {}
-        for entry in listed:
+        keys: dict[str | None, Any] = {}
+        for entry in entries:
             try:
                 if entry.get("use", "sig") == "sig" and entry.get("kty") in ("RSA", "EC", "OKP"):
-                    found[entry.get("kid")] = self._jwt.PyJWK(entry)
+                    keys[entry.get("kid")] = self._jwt.PyJWK(entry)
             except (self._jwt.PyJWTError, ValueError, TypeError, AttributeError):
                 continue
-        return found
+        return keys
 
 
 def _download(address: str) -> bytes:

@@ -74,16 +74,16 @@ def _in_force(endpoint: Endpoint, settings: Settings) -> Any:
     """The body of a request with the defaults and limits that the bank's settings give it."""
     if endpoint.body is None or "min_confidence" not in endpoint.body["properties"]:
         return endpoint.body
-    asked, search = endpoint.body["properties"], settings.search
+    fields, search = endpoint.body["properties"], settings.search
     least = settings.injection_threshold if endpoint.path == "/v1/inject" else search.min_confidence
-    most = asked["limit"]["maximum"] if search.max_limit is None else search.max_limit
-    changed = {
-        "limit": {**asked["limit"], "maximum": most, "default": min(search.default_limit, most)},
-        "min_confidence": {**asked["min_confidence"], "default": least},
-        "profile": {**asked["profile"], "default": search.profile},
-        "links": {**asked["links"], "default": search.links},
+    most = fields["limit"]["maximum"] if search.max_limit is None else search.max_limit
+    overrides = {
+        "limit": {**fields["limit"], "maximum": most, "default": min(search.default_limit, most)},
+        "min_confidence": {**fields["min_confidence"], "default": least},
+        "profile": {**fields["profile"], "default": search.profile},
+        "links": {**fields["links"], "default": search.links},
     }
-    return {**endpoint.body, "properties": {**asked, **changed}}
+    return {**endpoint.body, "properties": {**fields, **overrides}}
 
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
@@ -91,8 +91,10 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     parameters += [_query_parameter(parameter) for parameter in parameters_of(endpoint)]
     parameters += [_KEY_HEADER] if endpoint.writes else []
     parameters += [_IF_MATCH] if endpoint.takes_if_match else []
-    made: dict[str, Any] = {
-        "operationId": _operation_id(endpoint.method, endpoint.path),
+    words = [part for part in endpoint.path.removeprefix("/v1/").split("/") if not part.startswith("{")]
+    suffix = "_one" if endpoint.path.endswith("}") else ""
+    operation: dict[str, Any] = {
+        "operationId": f"{endpoint.method.lower()}_{'_'.join(words)}{suffix}",
         "summary": endpoint.summary,
         "tags": [endpoint.group],
         "x-scope": endpoint.scope,
@@ -101,14 +103,8 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     }
     if endpoint.body is not None:
         content = {"application/json": {"schema": endpoint.body, "example": endpoint.example}}
-        made["requestBody"] = {"required": "required" in endpoint.body, "content": content}
-    return made
-
-
-def _operation_id(method: str, path: str) -> str:
-    words = [part for part in path.removeprefix("/v1/").split("/") if not part.startswith("{")]
-    one = "_one" if path.endswith("}") else ""
-    return f"{method.lower()}_{'_'.join(words)}{one}"
+        operation["requestBody"] = {"required": "required" in endpoint.body, "content": content}
+    return operation
 
 
 def _responses(endpoint: Endpoint) -> dict[str, Any]:
@@ -120,10 +116,10 @@ def _responses(endpoint: Endpoint) -> dict[str, Any]:
     statuses |= {404} if "{" in endpoint.path or endpoint.path == "/v1/links" else set()
     statuses |= {404} if endpoint.body is not None and "used" in endpoint.body["properties"] else set()
     statuses |= {422, 507} if endpoint.writes else set()
-    found: dict[str, Any] = {str(endpoint.status): success, **_problems(statuses)}
+    responses: dict[str, Any] = {str(endpoint.status): success, **_problems(statuses)}
     if any(parameter.name == "erase" for parameter in endpoint.query):
-        found["204"] = {"description": "It is gone"}
-    return found
+        responses["204"] = {"description": "It is gone"}
+    return responses
 
 
 def _problems(statuses: set[int]) -> dict[str, Any]:
@@ -140,8 +136,8 @@ def _query_parameter(parameter: Parameter) -> dict[str, Any]:
     schema = dict(parameter.schema)
     if parameter.repeated:
         schema = {"type": "array", "items": schema, "maxItems": 10}
-    made = {"name": parameter.name, "in": "query", "required": False, "schema": schema}
-    return {**made, "description": parameter.about} if parameter.about else made
+    entry = {"name": parameter.name, "in": "query", "required": False, "schema": schema}
+    return {**entry, "description": parameter.about} if parameter.about else entry
 
 
 # ---------------------------------------------------------------- what is no row of the table

@@ -1,7 +1,7 @@
 """Errors as `application/problem+json`: a status, a code that stays, a sentence.
 
-Knows which of the project's errors is which answer. What an error says about the inside (a path, a statement, a stack)
-stays inside: only sentences about the caller's own input are passed on.
+A table says which of the project's errors is which answer. What an error says about the inside (a path, a statement, a
+stack) stays inside: only sentences about the caller's own input are passed on.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from reasoningbank.core.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 Headers = tuple[tuple[bytes, bytes], ...]
-MOST_DETAIL_CHARS = 600
 
 
 class Problem(Exception):
@@ -48,7 +47,7 @@ class Problem(Exception):
             "title": self.code.replace("_", " ").capitalize(),
             "status": self.status,
             "code": self.code,
-            "detail": self.detail[:MOST_DETAIL_CHARS],
+            "detail": self.detail[:600],
         }
 
 
@@ -114,7 +113,7 @@ _ANSWERS: tuple[tuple[type[BankError], int, str, str | None, Headers], ...] = (
 def problem_of(error: BankError) -> Problem:
     status, code, sentence, headers = next(row[1:] for row in _ANSWERS if isinstance(error, row[0]))
     # What the store says in brackets is about its tables.
-    told = str(error).partition(" (UNIQUE")[0] if sentence is None else sentence
+    detail = str(error).partition(" (UNIQUE")[0] if sentence is None else sentence
     if isinstance(error, BankMoved):
-        told = told.format(place=error.place)
-    return Problem(status, code, told if told.endswith(".") else f"{told}.", headers)
+        detail = detail.format(place=error.place)
+    return Problem(status, code, detail if detail.endswith(".") else f"{detail}.", headers)

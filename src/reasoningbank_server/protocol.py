@@ -1,9 +1,8 @@
 """Limits that uvicorn leaves open: how long a head may take, how large it may be, how many connections there may be.
 
-Knows uvicorn's own HTTP protocol and adds timers and counts to it. A connection either waits for us or we wait for it:
-for a head, for a body, for answers to be read. Each such wait has an end, and when there are too many connections those
-that have kept us waiting longest go, of the address that has most of them: nobody can lock others out by doing nothing.
-Requests themselves are none of its business.
+Adds timers and counts to uvicorn's own HTTP protocol. A connection either waits for us or we wait for it: for a head,
+for a body, for answers to be read. Each such wait has an end, and when there are too many connections those that have
+kept us waiting longest go, of the address that has most of them: nobody can lock others out by doing nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -36,7 +34,7 @@ class GuardedProtocol(HttpToolsProtocol):
     _drain_timer: asyncio.TimerHandle | None = None
     _head_bytes = 0
     _in_head = True
-    _counted = 0
+    _header_size = 0
     waiting_since = 0.0
     """When the other side was last heard of, or answered."""
     _closing_since: float | None = None
@@ -52,13 +50,17 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _make_room(self) -> bool:
         """Close those that have kept us waiting longest. False when everybody else waits for us."""
-        keeping = [other for other in self._others() if other.keeps_us_waiting()]
+        keeping = [
+            other
+            for other in self.connections
+            if isinstance(other, GuardedProtocol) and other is not self and other.keeps_us_waiting()
+        ]
         if not keeping:
             return False
         by_address = Counter(other.address for other in keeping)
         crowd = by_address.most_common(1)[0][0]
-        crowded = sorted((one for one in keeping if one.address == crowd), key=lambda one: one.waiting_since)
-        leaving = crowded[: max(1, self.limits.connections // MOST_ROOM_SHARE)]
+        candidates = sorted((peer for peer in keeping if peer.address == crowd), key=lambda peer: peer.waiting_since)
+        leaving = candidates[: max(1, self.limits.connections // MOST_ROOM_SHARE)]
         for other in leaving:
             other.transport.abort()
         now, kind = time.monotonic(), type(self)
@@ -73,15 +75,12 @@ class GuardedProtocol(HttpToolsProtocol):
             )
         return True
 
-    def _others(self) -> Iterable[GuardedProtocol]:
-        return [one for one in self.connections if isinstance(one, GuardedProtocol) and one is not self]
-
     @property
     def address(self) -> str:
         return self.client[0] if self.client else "unknown"
 
     def keeps_us_waiting(self) -> bool:
-        """Whether nothing happens here before the other side does something: sends more, or reads."""
+        """True if nothing happens here before the other side does something: sends more, or reads."""
         if self.cycle is None or self.cycle.response_complete or self._unread_since is not None:
             return True
         return self.cycle.more_body and not self.cycle.response_started
@@ -137,12 +136,12 @@ class GuardedProtocol(HttpToolsProtocol):
         self._count(len(name) + len(value) + 4)
 
     def _count(self, size: int) -> None:
-        self._counted += size
-        if self._counted > self.limits.header_bytes:
+        self._header_size += size
+        if self._header_size > self.limits.header_bytes:
             self._refuse(_TOO_LARGE)
 
     def on_headers_complete(self) -> None:
-        self._in_head, self._counted = False, 0
+        self._in_head, self._header_size = False, 0
         self._stop_timer()
         if not self.transport.is_closing():
             scope: Any = self.scope

@@ -1,13 +1,13 @@
 """Parses a request outside of its body: header fields, query parameters.
 
-Knows how to read them strictly: what is not known is refused, what may be there once is refused twice.
+They are read strictly: what is not known is refused, what may be there once is refused twice.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -20,7 +20,6 @@ from reasoningbank_server.identity import Principal
 from reasoningbank_server.problems import Problem
 from reasoningbank_server.tokens import UNKNOWN
 
-MOST_PARAMETERS = 50
 CONFIRM_AFTER_S = 0.5
 NAMESPACE = Parameter(
     name="namespace",
@@ -50,7 +49,7 @@ _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 def parameters_of(endpoint: Endpoint) -> tuple[Parameter, ...]:
-    """Its own, and those that any endpoint takes."""
+    """The query parameters of an endpoint: its own, and those that any endpoint takes."""
     return (*endpoint.query, NAMESPACE, *(() if endpoint.writes or endpoint.reply is None else (EXCERPT,)))
 
 
@@ -70,7 +69,7 @@ class Request:
         self.principal: Principal | None = None
         self.admitted_at = 0.0
         self.still_stands: Callable[[], bool] = _stands
-        """Whether the credentials would still be admitted, as this principal. Any thread may ask."""
+        """True if the credentials would still be admitted, as this principal. Any thread may ask."""
         self.route = "unknown"
         self.hosts: list[bytes] = []
         self.origins: list[bytes] = []
@@ -102,13 +101,13 @@ class Request:
             raise Problem(400, "invalid_input", f"The header {self.twice.decode()} was sent twice.")
 
     def known(self) -> Principal:
-        """Who asks. Only for what lies behind the check of the credentials."""
+        """The principal. Only for what lies behind the check of the credentials."""
         if self.principal is None:
             raise Problem(401, "unauthenticated", "A token is needed: send it as 'Authorization: Bearer …'.")
         return self.principal
 
     def is_old(self) -> bool:
-        """Whether it took a while to come this far: the credentials may be revoked by now."""
+        """True if it took a while to come this far: the credentials may be revoked by now."""
         return time.monotonic() - self.admitted_at > CONFIRM_AFTER_S
 
     def confirm(self) -> None:
@@ -117,11 +116,11 @@ class Request:
             raise Unauthenticated(UNKNOWN)
 
     def may_be_larger_than(self, size_bytes: int) -> bool:
-        """By what its head says of the body; one that does not say may be of any size."""
-        declared = self.fields.get(b"content-length")
-        if declared is None:
+        """True if the body may be larger, by what the head says of it; one that does not say may be of any size."""
+        length = self.fields.get(b"content-length")
+        if length is None:
             return self.fields.get(b"transfer-encoding") is not None
-        return len(declared) > 12 or not declared.isdigit() or int(declared) > size_bytes
+        return len(length) > 12 or not length.isdigit() or int(length) > size_bytes
 
     def text(self, name: bytes) -> str | None:
         value = self.fields.get(name)
@@ -137,7 +136,7 @@ class Request:
         return self.fields.get(b"content-type", b"").partition(b";")[0].strip().lower()
 
 
-def parameters(allowed: Sequence[Parameter], query_string: bytes) -> dict[str, Any]:
+def parameters(specs: Sequence[Parameter], query_string: bytes) -> dict[str, Any]:
     """The query parameters, each as its schema says."""
     if not query_string:
         return {}
@@ -147,32 +146,30 @@ def parameters(allowed: Sequence[Parameter], query_string: bytes) -> dict[str, A
             keep_blank_values=True,
             strict_parsing=False,
             errors="strict",
-            max_num_fields=MOST_PARAMETERS,
+            max_num_fields=50,
         )
     except ValueError:
         raise Problem(400, "invalid_input", "The query parameters cannot be read.") from None
-    known = {parameter.name: parameter for parameter in allowed}
-    found: dict[str, Any] = {}
-    for given, text in pairs:
-        name = given if given in known else NAMESPACE_ALIASES.get(given, given)
-        parameter = known.get(name)
+    by_name = {parameter.name: parameter for parameter in specs}
+    values: dict[str, Any] = {}
+    for key, text in pairs:
+        name = key if key in by_name else NAMESPACE_ALIASES.get(key, key)
+        parameter = by_name.get(name)
         if parameter is None:
-            raise _unknown(name, known)
+            if name.lower() in _SECRETS_IN_ADDRESS:
+                # Addresses end up in logs and histories.
+                detail = "Credentials belong in the Authorization header, not in the address."
+            else:
+                detail = f"There is no query parameter {name[:60]!r}: use {', '.join(by_name)}."
+            raise Problem(400, "invalid_input", detail)
         value = _value(parameter, text)
         if parameter.repeated:
-            found.setdefault(name, []).append(value)
-        elif name in found:
+            values.setdefault(name, []).append(value)
+        elif name in values:
             raise Problem(400, "invalid_input", f"The query parameter {name} was given twice.")
         else:
-            found[name] = value
-    return found
-
-
-def _unknown(name: str, known: Mapping[str, Parameter]) -> Problem:
-    if name.lower() in _SECRETS_IN_ADDRESS:
-        # Addresses end up in logs and histories.
-        return Problem(400, "invalid_input", "Credentials belong in the Authorization header, not in the address.")
-    return Problem(400, "invalid_input", f"There is no query parameter {name[:60]!r}: use {', '.join(known)}.")
+            values[name] = value
+    return values
 
 
 def check_schema(schema: Schema, value: Any, where: str = BODY) -> None:

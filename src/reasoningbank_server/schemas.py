@@ -35,12 +35,11 @@ Schema = dict[str, Any]
 
 # At least one character that shows, and nothing that drives a terminal.
 _NAME_PATTERN = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
-_SAID_PATTERN = r"\S"
 
 
-def obj(required: tuple[str, ...] = (), /, **properties: Schema) -> Schema:
-    made: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
-    return {**made, "required": list(required)} if required else made
+def obj(required_names: tuple[str, ...] = (), /, **properties: Schema) -> Schema:
+    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**schema, "required": list(required_names)} if required_names else schema
 
 
 def out(**properties: Schema) -> Schema:
@@ -63,7 +62,7 @@ def text(most: int, **rest: Any) -> Schema:
 
 def text_schema(most: int) -> Schema:
     """Text that says something."""
-    return text(most, minLength=1, pattern=_SAID_PATTERN)
+    return text(most, minLength=1, pattern=r"\S")
 
 
 def one_of(values: Any, **rest: Any) -> Schema:

@@ -1,8 +1,8 @@
 """Runs the service on a socket, from the first connection to the last answer.
 
-Knows uvicorn. Ends in order: no new connections, jobs that are not done are given back, every request that was taken is
-answered, then the lanes and the bank are closed. What was acknowledged is durable by then, because an answer is sent
-after the commit.
+The server is uvicorn. It ends in order: no new connections, jobs that are not done are given back, every request that
+was taken is answered, then the lanes and the bank are closed. What was acknowledged is durable by then, because an
+answer is sent after the commit.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from reasoningbank_server.service import Service
 
 BACKLOG = 1_024
 FINISH_WITHIN_S = 30
-LOOK_EVERY_TICKS = 10
-"""uvicorn ticks ten times a second."""
 SWITCH_S = 0.001
 """How long a thread may keep the interpreter while another one wants it: with Python's own 5 ms, somebody's small
 question waits that long at each of a dozen steps while another tenant's text is looked over."""
@@ -56,7 +54,8 @@ class Server(uvicorn.Server):
             asyncio.get_running_loop().call_soon(setattr, self, "should_exit", True)
 
     async def on_tick(self, counter: int) -> bool:
-        if counter % LOOK_EVERY_TICKS == 0:
+        # Once a second: uvicorn ticks ten times.
+        if counter % 10 == 0:
             now = time.monotonic()
             for connection in list(self.server_state.connections):
                 if isinstance(connection, GuardedProtocol):
@@ -71,16 +70,16 @@ class Server(uvicorn.Server):
 def listening_socket(host: str, port: int) -> socket.socket:
     """A bound socket; port 0 takes a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((host.strip("[]"), port))
-        made.listen(BACKLOG)
+        listener.bind((host.strip("[]"), port))
+        listener.listen(BACKLOG)
     except (OSError, OverflowError) as error:
-        made.close()
+        listener.close()
         reason = (getattr(error, "strerror", None) or str(error)).rstrip(".")
         raise BankUnavailable(f"Cannot listen on {bracket(host)}:{port}: {reason}. Choose another --port.") from error
-    return made
+    return listener
 
 
 def make_server(
@@ -135,10 +134,10 @@ def _room_for_connections() -> int:
         # Not on every system.
         return MOST_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        soft = wanted
+    target = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < target:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
+        soft = target
     return MOST_FILES if soft == resource.RLIM_INFINITY else max(soft // 2, soft - OTHER_FILES)
 
 

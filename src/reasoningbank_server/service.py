@@ -40,7 +40,6 @@ from reasoningbank_server.ui.page import Page
 
 MAKE_WAY_S = 0.25
 """A job waits for a moment without searches, and for no longer than this: under constant load it gets its turn too."""
-_MOMENT_S = 0.005
 _FAULT = Problem(500, "internal", "A fault of this server; its log says more.")
 _log = logging.getLogger("reasoningbank.serve")
 
@@ -51,10 +50,10 @@ class Service:
         seal = Seal(bytes.fromhex(store.agree_setting("cursor_key", os.urandom(KEY_BYTES).hex())))
         self.lanes = _lanes(bank, limits)
         self.hub = Hub(store, self.lanes["reading"], seal, limits)
-        shared = Endpoints(bank, seal, self.lanes, limits, self.hub.nudge)
+        context = Endpoints(bank, seal, self.lanes, limits, self.hub.nudge)
         self.workers = Workers(
             store,
-            lambda tenant: shared.bank_of(tenant, None),
+            lambda tenant: context.bank_of(tenant, None),
             setup.staffing,
             make_way=lambda stopping: _make_way(self.lanes["searching"], stopping),
         )
@@ -63,8 +62,8 @@ class Service:
         self.entrance = setup.entrance
         self._said_at = -SAY_AGAIN_AFTER_S
         self._admission = Admission(setup, self.lanes["checking"], self.lanes["tokens"])
-        special = Special(setup, shared, self.hub, self.metrics, self.workers, bank.settings)
-        routes = _routes(shared, special, setup)
+        special = Special(setup, context, self.hub, self.metrics, self.workers, bank.settings)
+        routes = _routes(context, special, setup)
         if setup.entrance is not None:
             page = Page(setup.entrance, self._admission.principal)
             routes += [Route("/", page), Route(PAGE, page), Mount(PAGE, page)]
@@ -83,7 +82,7 @@ class Service:
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         began, status = time.perf_counter(), 0
 
-        async def noted(message: Any) -> None:
+        async def send_and_note(message: Any) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -94,14 +93,14 @@ class Service:
         self.metrics.in_flight += 1
         try:
             await self._admission.admit(request, scope)
-            await self._inner(scope, receive, noted)
+            await self._inner(scope, receive, send_and_note)
         except Gone:
             status = status or 499
         except (Problem, BankError) as error:
-            await self._tell(error, request, scope, noted, begun=bool(status))
+            await self._tell(error, request, scope, send_and_note, has_begun=bool(status))
         except Exception as error:  # noqa: BLE001 - the outermost door: logged here, and told as no more than that
             _log.exception("%s %s failed", scope["method"], request.route)
-            await self._tell(_FAULT, request, scope, noted, begun=bool(status), cause=error)
+            await self._tell(_FAULT, request, scope, send_and_note, has_begun=bool(status), cause=error)
         finally:
             self.metrics.in_flight -= 1
             self.metrics.answered(scope["method"][:10], request.route, status, time.perf_counter() - began)
@@ -113,7 +112,7 @@ class Service:
         scope: Scope,
         send: Send,
         *,
-        begun: bool,
+        has_begun: bool,
         cause: Exception | None = None,
     ) -> None:
         problem = error if isinstance(error, Problem) else problem_of(error)
@@ -122,7 +121,7 @@ class Service:
             _log.warning("%s: %s", problem.code, error)
         elif problem.code == "tenant_busy":
             self._say_throttled(request.known().tenant)
-        if not begun:
+        if not has_begun:
             await send_problem(send, self._admission.challenged(problem, request, scope["method"]))
         elif ABORT in scope:
             # All that is left is to break the answer off, so that nobody takes it for whole.
@@ -161,7 +160,7 @@ def _lanes(bank: Bank, limits: Limits) -> dict[str, Lane]:
 
 def _make_way(searching: Lane, stopping: threading.Event) -> None:
     until = time.monotonic() + MAKE_WAY_S
-    while searching.busy and time.monotonic() < until and not stopping.wait(_MOMENT_S):
+    while searching.busy and time.monotonic() < until and not stopping.wait(0.005):
         pass
 
 
@@ -183,29 +182,29 @@ def _gauges(
     }
 
 
-def _routes(shared: Endpoints, special: Special, setup: Setup) -> list[BaseRoute]:
+def _routes(context: Endpoints, special: Special, setup: Setup) -> list[BaseRoute]:
     by_path: dict[str, list[Endpoint]] = {}
     for endpoint in ENDPOINTS:
         by_path.setdefault(endpoint.path, []).append(endpoint)
     # A key may have slashes in it.
     routes: list[BaseRoute] = [
-        Route(path.replace("{key}", "{key:path}"), PathHandler(shared, path, endpoints))
+        Route(path.replace("{key}", "{key:path}"), PathHandler(context, path, endpoints))
         for path, endpoints in by_path.items()
     ]
     routes += [Route(path, app) for path, app in special.apps().items()]
     for path, app in setup.mounted.items():
-        guarded = _Mounted(path, app, shared)
-        routes += [Route(path, guarded), Mount(path, guarded)]
+        mounted_app = _Mounted(path, app, context)
+        routes += [Route(path, mounted_app), Mount(path, mounted_app)]
     return routes
 
 
 class _Mounted:
     """Another application behind our checks. Its bodies are bounded like ours, and it works in our lanes."""
 
-    def __init__(self, path: str, app: App, shared: Endpoints) -> None:
+    def __init__(self, path: str, app: App, context: Endpoints) -> None:
         self._path = path
         self._app = app
-        self._shared = shared
+        self._shared = context
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request: Request = scope["reasoningbank"]

@@ -28,8 +28,8 @@ def passing_bytes() -> Iterator[tuple[BinaryIO, Path]]:
     # Where an open file cannot be reached by a number, it needs a name.
     descriptor, name = tempfile.mkstemp(prefix="reasoningbank-")
     try:
-        with os.fdopen(descriptor, "w+b") as named:
-            yield named, Path(name)
+        with os.fdopen(descriptor, "w+b") as stream:
+            yield stream, Path(name)
     finally:
         Path(name).unlink(missing_ok=True)
 

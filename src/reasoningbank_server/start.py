@@ -1,6 +1,6 @@
 """Starts the HTTP server from the options of `serve`.
 
-Knows which defaults are safe: open to this machine's user on loopback, a token for everybody else.
+The defaults are safe: open to this machine's user on loopback, a token for everybody else.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class ServeOptions:
     limits: Limits = Limits()
     staffing: Staffing = Staffing()
     ui: bool = False
-    """Whether the page is served too."""
+    """True if the page is served too."""
 
 
 def needs_token(options: ServeOptions) -> bool:
-    """A server that others can reach, directly or through a proxy, is open to nobody."""
+    """True if callers need a token: a server that others can reach, directly or through a proxy, is open to nobody."""
     return options.require_token or options.public_url is not None or not is_loopback(options.host)
 
 
@@ -50,15 +50,11 @@ def address_of(options: ServeOptions, sock: socket.socket) -> str:
     return f"{scheme}://{bracket(options.host)}:{sock.getsockname()[1]}"
 
 
-def _is_encrypted(options: ServeOptions) -> bool:
-    return options.tls is not None or (options.public_url or "").startswith("https:")
-
-
 def service_for(
     bank: Bank,
     options: ServeOptions,
     sock: socket.socket,
-    mounted: Mapping[str, App],
+    apps: Mapping[str, App],
     clock: Callable[[], float] = time.time,
 ) -> Service:
     jwt = None if options.oauth is None else OAuth(options.oauth, clock=clock)
@@ -67,15 +63,16 @@ def service_for(
         parts: Any = public_parts(public_url)
         public_url = f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
     port = sock.getsockname()[1]
+    encrypted = options.tls is not None or (options.public_url or "").startswith("https:")
     setup = Setup(
         hosts=hosts_of_server(options.host, port, options.public_url, tls=options.tls is not None),
         resolver=Resolver(bank.context.store, clock=clock, open_to_local=not needs_token(options), jwt=jwt),
         limits=options.limits,
         public_url=public_url or address_of(options, sock),
         oauth=options.oauth,
-        mounted=mounted,
+        mounted=apps,
         traces=options.traces,
         staffing=options.staffing,
-        entrance=Entrance(port=port, clock=clock, secure=_is_encrypted(options)) if options.ui else None,
+        entrance=Entrance(port=port, clock=clock, secure=encrypted) if options.ui else None,
     )
     return Service(bank, setup)

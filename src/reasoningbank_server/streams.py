@@ -1,7 +1,6 @@
 """Streams what is too large for one body: an export, an import, a backup.
 
-Knows temporary files and pieces. A piece is made in the slow lane and sent from the loop, so a slow reader holds no
-thread.
+A piece is made in the slow lane and sent from the loop, so a slow reader holds no thread.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from reasoningbank_server.staging import passing_bytes, passing_copy
 from reasoningbank_server.thread_pools import Lane
 
 PIECE_BYTES = 256 << 10
-MOST_SKIPPED_SHOWN = 1_000
 LINES = "application/x-ndjson"
 
 
@@ -49,7 +47,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
-    """What is to become of lines that come in."""
+    """Options of an import of lines."""
 
     dry_run: bool
     restore: bool
@@ -80,9 +78,9 @@ async def _send_lines(lines: Generator[str, None, None], way: Way, media_type: s
 def _pieces(lines: Iterator[str]) -> Iterator[bytes]:
     waiting, size = [], 0
     for line in lines:
-        encoded = line.encode("utf-8", "replace") + b"\n"
-        waiting.append(encoded)
-        size += len(encoded)
+        data = line.encode("utf-8", "replace") + b"\n"
+        waiting.append(data)
+        size += len(data)
         if size >= PIECE_BYTES:
             yield b"".join(waiting)
             waiting, size = [], 0
@@ -115,9 +113,9 @@ async def _send_pieces(pieces: Iterator[bytes], way: Way, media_type: str, name:
     # The first piece before the status: what fails at once can still be told as a problem.
     piece = await way.lane.submit(next_piece, tenant=way.tenant)
     await way.send({"type": "http.response.start", "status": 200, "headers": headers})
-    gone = asyncio.create_task(hung_up(way.receive))
+    hangup = asyncio.create_task(hung_up(way.receive))
     try:
-        while piece is not None and not gone.done():
+        while piece is not None and not hangup.done():
             try:
                 async with asyncio.timeout(way.limits.send_wait_s):
                     await way.send({"type": "http.response.body", "body": piece, "more_body": True})
@@ -125,7 +123,7 @@ async def _send_pieces(pieces: Iterator[bytes], way: Way, media_type: str, name:
                 raise Problem(408, "too_slow", "What was asked for was not read in time.") from None
             piece = await way.lane.submit(next_piece, tenant=way.tenant)
     finally:
-        gone.cancel()
+        hangup.cancel()
     await way.send({"type": "http.response.body", "body": b""})
 
 
@@ -144,8 +142,8 @@ async def take_import(call: Call, way: Way, key: str | None, wish: ImportOptions
             way.request.confirm()
             return _import(call, path, kept_key, digest, wish)
 
-        encoded: idempotency.Encoded = await way.lane.submit(work, tenant=way.tenant)
-        return encoded
+        response: idempotency.Encoded = await way.lane.submit(work, tenant=way.tenant)
+        return response
 
 
 async def _receive(file: BinaryIO, way: Way) -> bytes:
@@ -187,7 +185,7 @@ def _import(call: Call, path: Path, key: str | None, digest: bytes, wish: Import
     def act() -> Reply:
         with adopt_lines(call, path) as ours:
             tally = call.bank.import_from(ours, layout=OWN_LAYOUT, dry_run=wish.dry_run, restore=wish.restore)
-        skipped = [{"what": item.what, "why": item.why.partition(" (")[0]} for item in tally.skipped]
+        omissions = [{"what": item.what, "why": item.why.partition(" (")[0]} for item in tally.skipped]
         return Reply(
             body={
                 "layout": tally.layout,
@@ -198,7 +196,7 @@ def _import(call: Call, path: Path, key: str | None, digest: bytes, wish: Import
                 "quarantined": tally.quarantined,
                 "origins": dict(tally.origins),
                 "left_out": dict(tally.left_out),
-                "skipped": skipped[:MOST_SKIPPED_SHOWN],
+                "skipped": omissions[:1_000],
             }
         )
 

@@ -28,7 +28,7 @@ class Special:
     def __init__(
         self,
         setup: Setup,
-        shared: Endpoints,
+        context: Endpoints,
         hub: Hub,
         metrics: metering.Metrics,
         workers: Workers,
@@ -36,7 +36,7 @@ class Special:
     ) -> None:
         self._workers = workers
         self._setup = setup
-        self._shared = shared
+        self._shared = context
         self._hub = hub
         self._metrics = metrics
         self._document = as_bytes(openapi.document(setup.public_url, settings))
@@ -80,36 +80,36 @@ class Special:
             # Its answer would never end, and say nothing.
             raise not_allowed(b"GET")
         request = _authorise(scope, "read")
-        asked = parameters((openapi.AFTER,), scope["query_string"])
-        after = request.text(b"last-event-id") or asked.get("after")
+        query = parameters((openapi.AFTER,), scope["query_string"])
+        after = request.text(b"last-event-id") or query.get("after")
         await self._hub.stream(request, receive, send, after=after, abort=scope.get(ABORT))
 
     async def _export(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _authorise(scope, "read")
-        asked = parameters((openapi.EXPORTED, openapi.EXPORTED_AS), scope["query_string"])
+        query = parameters((openapi.EXPORTED, openapi.EXPORTED_AS), scope["query_string"])
         way = self._way(request, receive, send)
-        await streams.send_export(await self._call(request), way, asked.get("namespace"), asked.get("as"))
+        await streams.send_export(await self._call(request), way, query.get("namespace"), query.get("as"))
 
     async def _export_graph(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _authorise(scope, "read")
-        wanted = (openapi.GRAPH_FORM, openapi.GRAPH_CONVERSATION, openapi.EXPORTED)
-        asked = parameters(wanted, scope["query_string"])
-        call = await self._call(request, asked.get("namespace"))
+        specs = (openapi.GRAPH_FORM, openapi.GRAPH_CONVERSATION, openapi.EXPORTED)
+        query = parameters(specs, scope["query_string"])
+        call = await self._call(request, query.get("namespace"))
         way = self._way(request, receive, send)
-        await streams.send_graph(call, way, asked.get("format", "graphml"), asked.get("conv_id"))
+        await streams.send_graph(call, way, query.get("format", "graphml"), query.get("conv_id"))
 
     async def _import(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _authorise(scope, "write")
         if request.media_type() not in _LINES:
             raise Problem(415, "unsupported_media_type", f"Send the lines as {streams.LINES}.")
-        asked = parameters((openapi.DRY_RUN, openapi.IMPORTED, openapi.RESTORED), scope["query_string"])
+        query = parameters((openapi.DRY_RUN, openapi.IMPORTED, openapi.RESTORED), scope["query_string"])
         key = request.idempotency_key()
-        wish = streams.ImportOptions(dry_run=asked.get("dry_run", False), restore=asked.get("restore", False))
-        call = await self._call(request, asked.get("namespace"))
-        encoded = await streams.take_import(call, self._way(request, receive, send), key, wish)
+        wish = streams.ImportOptions(dry_run=query.get("dry_run", False), restore=query.get("restore", False))
+        call = await self._call(request, query.get("namespace"))
+        response = await streams.take_import(call, self._way(request, receive, send), key, wish)
         self._shared.written()
-        extra = [(b"idempotency-replayed", b"true")] if encoded.replayed else []
-        await send_json(send, encoded.status, encoded.body, extra)
+        extra = [(b"idempotency-replayed", b"true")] if response.replayed else []
+        await send_json(send, response.status, response.body, extra)
 
     async def _backup(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _authorise(scope, "operator")
@@ -137,10 +137,10 @@ class Special:
             raise Problem(503, "unavailable", "This server is shutting down.")
         try:
             async with asyncio.timeout(5.0):
-                moved = await self._shared.lanes["reading"].submit(lambda: find_move(self._shared.bank))
+                move = await self._shared.lanes["reading"].submit(lambda: find_move(self._shared.bank))
         except TimeoutError:
             raise Problem(503, "busy", "The bank does not answer in time.", ((b"retry-after", b"1"),)) from None
-        if moved is not None:
+        if move is not None:
             # Anybody may ask this, so where it is now is told to writers and in the log only.
             raise Problem(503, "read_only", "This bank was moved to another place: name that one to this server.")
         await send_json(send, 200, as_bytes({"status": "ready", "distilling": self._workers.at_work}))
@@ -150,7 +150,7 @@ class Special:
         await send_json(send, 200, self._document)
 
     async def _oauth_metadata(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """RFC 9728."""
+        """Metadata of the protected resource, by RFC 9728."""
         del scope, receive
         oauth = self._setup.oauth
         if oauth is None:
@@ -180,7 +180,7 @@ class Only:
         await self._app(scope, receive, send)
 
 
-def _authorise(scope: Scope, needed: str) -> Request:
+def _authorise(scope: Scope, required_scope: str) -> Request:
     request: Request = scope["reasoningbank"]
-    require(request.known(), needed)
+    require(request.known(), required_scope)
     return request

@@ -71,7 +71,7 @@ class PoolJob:
         self.loop = loop
         self.future = future
         self.text = text
-        """What this job will have embedded, if anything."""
+        """The text that this job will have embedded, if any."""
 
     def run(self) -> None:
         # Kept by no name: an error that a frame below it knows holds on to the request until somebody collects circles.
@@ -106,11 +106,11 @@ class Lane:
         self._embed_together = embed_together
         self._turns: Turns[PoolJob] = Turns(width.each)
         self._lock = threading.Lock()
-        """Of the turns and the counts; held for a moment only."""
+        """Guards the turns and the counts; held for a moment only."""
         self._under_way = 0
         self._ending = False
         self._begun: queue.SimpleQueue[tuple[str, PoolJob] | None] = queue.SimpleQueue()
-        """What a thread takes up next: never more than there are threads."""
+        """The next jobs for threads: never more than there are threads."""
         self._threads: list[threading.Thread] = []
 
     @property
@@ -133,22 +133,20 @@ class Lane:
 
     def _check_room(self, tenant: str) -> None:
         if self._turns.waiting_of(tenant) >= self._most_waiting_each:
-            raise _too_many_of_one()
+            detail = "Too many requests of this tenant are waiting already: wait for their answers first."
+            raise Problem(429, "tenant_busy", detail, _RETRY)
         if self._turns.waiting >= self._most_waiting:
-            raise _too_many()
+            raise Problem(503, "busy", "Too much is waiting already: try again.", _RETRY)
 
     def _begin(self) -> None:
         """Hand what may begin to threads. The lock is held."""
         while self._under_way < self._width.most and (next_one := self._turns.begin()) is not None:
             self._under_way += 1
             if self._under_way > len(self._threads):
-                self._add_thread()
+                name = f"reasoningbank-{self._name}-{len(self._threads)}"
+                self._threads.append(threading.Thread(target=self._work, name=name, daemon=True))
+                self._threads[-1].start()
             self._begun.put(next_one)
-
-    def _add_thread(self) -> None:
-        name = f"reasoningbank-{self._name}-{len(self._threads)}"
-        self._threads.append(threading.Thread(target=self._work, name=name, daemon=True))
-        self._threads[-1].start()
 
     def _work(self) -> None:
         # What was done is forgotten before the next is waited for: a thread may rest for hours.
@@ -157,10 +155,10 @@ class Lane:
 
     def _do_next(self) -> bool:
         """False when told to end."""
-        begun = self._begun.get()
-        if begun is None:
+        entry = self._begun.get()
+        if entry is None:
             return False
-        tenant, job = begun
+        tenant, job = entry
         try:
             if job.text is None or self._embed_together is None or not self._turns.waiting:
                 job.run()
@@ -204,17 +202,8 @@ class Lane:
 _RETRY = ((b"retry-after", b"1"),)
 
 
-def _too_many() -> Problem:
-    return Problem(503, "busy", "Too much is waiting already: try again.", _RETRY)
-
-
-def _too_many_of_one() -> Problem:
-    told = "Too many requests of this tenant are waiting already: wait for their answers first."
-    return Problem(429, "tenant_busy", told, _RETRY)
-
-
 def _that_fit(texts: Sequence[str]) -> list[str]:
-    """As many as the cache of the embedder takes at once."""
+    """As many of the texts as the cache of the embedder takes at once."""
     fitting: list[str] = []
     room = MOST_TEXT_TOGETHER_CHARS
     for text in texts:

@@ -1,7 +1,7 @@
 """Bearer tokens: create, look up, list, revoke.
 
-Knows what a token looks like and that only a digest of its secret is kept. A secret has 256 random bits, so a plain
-fast hash is as good as a slow one: there is nothing to guess.
+Only a digest of a token's secret is kept. A secret has 256 random bits, so a plain fast hash is as good as a slow one:
+there is nothing to guess.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def create(
     origin: str = "agent",
     lifetime_s: float | None,
 ) -> tuple[str, AccessToken]:
-    """The token as its owner will send it, which is nowhere kept, and what is kept of it."""
+    """Make a token: the text that its owner will send, which is kept nowhere, and the record that is kept."""
     if scope not in SCOPES:
         raise InvalidInput(f"scope {scope!r} is unknown: use one of {', '.join(SCOPES)}.")
     if origin not in ORIGINS:
@@ -77,7 +77,7 @@ def is_valid(token: AccessToken, now: float) -> bool:
 
 
 def revoke(store: Store, token_id: str, now: float) -> AccessToken:
-    """By the id that the list shows; the whole token does as well, for whoever found one."""
+    """Revoke a token by the id that the list shows; the whole token does as well, for whoever found one."""
     shape = _SHAPE.fullmatch(token_id)
     token = store.token(shape[1] if shape else token_id.removeprefix(PREFIX))
     if token is None:

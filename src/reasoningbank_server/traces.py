@@ -27,14 +27,14 @@ def with_traces(app: App) -> App:
         kind = trace.SpanKind.SERVER
         with tracer.start_as_current_span(scope["method"], context=extract(carrier), kind=kind) as span:
 
-            async def noted(message: Any) -> None:
+            async def send_and_note(message: Any) -> None:
                 if message["type"] == "http.response.start":
                     span.set_attribute("http.response.status_code", message["status"])
                 await send(message)
 
             span.set_attribute("http.request.method", scope["method"])
             try:
-                await app(scope, receive, noted)
+                await app(scope, receive, send_and_note)
             finally:
                 route = scope["reasoningbank"].route
                 span.update_name(f"{scope['method']} {route}")

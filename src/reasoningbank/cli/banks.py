@@ -34,8 +34,8 @@ class OpenedBank:
 
 @contextmanager
 def open_bank(args: Namespace, *, create: bool = False, only_reads: bool = False) -> Iterator[OpenedBank]:
-    """`create` for commands that write something new; the others find a bank or an empty stand-in. Those that
-    `only_reads` need no room on the disk.
+    """Open the bank of a command. With `create` it is made if it is missing, for commands that write something new;
+    the others find a bank or an empty stand-in. Commands that `only_reads` need no room on the disk.
     """
     location = location_of(args)
     # Of those commands only that may choose one; the bank remembers it.
@@ -62,24 +62,24 @@ def open_bank(args: Namespace, *, create: bool = False, only_reads: bool = False
 
 @contextmanager
 def existing(args: Namespace) -> Iterator[ReasoningBank]:
-    """For commands that make no sense without a bank."""
-    with open_bank(args) as found:
-        if found.missing:
-            raise BankUnavailable(no_bank_at(found.location))
-        yield found.bank
+    """The bank, which must exist: for commands that make no sense without one."""
+    with open_bank(args) as handle:
+        if handle.missing:
+            raise BankUnavailable(no_bank_at(handle.location))
+        yield handle.bank
 
 
 def elsewhere(bank: ReasoningBank) -> str:
     """Where the memories are, for somebody who looks in a namespace that has none; else nothing."""
     # Not by `status`, which wants to know who distils: whoever lists need not have settled that.
     with bank.context.store.read(bank.tenant) as reader:
-        others = reader.tally(Memory, "namespace", {"state": State.ACTIVE.value})
-    if not others or bank.namespace in others:
+        counts = reader.tally(Memory, "namespace", {"state": State.ACTIVE.value})
+    if not counts or bank.namespace in counts:
         return ""
-    ranked = sorted(others, key=lambda name: (-others[name], name))
-    named = ", ".join(f"{one_line(name)} ({others[name]:,})" for name in ranked[:_MOST_NAMED])
-    more = f" and {len(ranked) - _MOST_NAMED:,} more" if len(ranked) > _MOST_NAMED else ""
-    return f" There are some in {named}{more}: add --namespace NAME, or --all-namespaces."
+    names = sorted(counts, key=lambda name: (-counts[name], name))
+    listing = ", ".join(f"{one_line(name)} ({counts[name]:,})" for name in names[:_MOST_NAMED])
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return f" There are some in {listing}{more}: add --namespace NAME, or --all-namespaces."
 
 
 def location_of(args: Namespace) -> Location:
@@ -87,14 +87,14 @@ def location_of(args: Namespace) -> Location:
 
 
 def without_traces(args: Namespace) -> Namespace:
-    """The arguments of a command that makes a bank; for a dry run where there is none, those of one in memory."""
+    """The arguments of a command that makes a bank; for a dry run where there is no bank, those of one in memory."""
     if not args.dry_run or is_there(location_of(args)):
         return args
     return Namespace(bank=MEMORY, namespace=args.namespace, config=args.config, index=None)
 
 
 def is_there(location: Location) -> bool:
-    """Whether there is a bank already, without making one."""
+    """True if there is a bank already; makes none."""
     return backend_of(location).exists(location)
 
 

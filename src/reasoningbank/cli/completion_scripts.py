@@ -23,7 +23,7 @@ def _first_words() -> list[str]:
 
 
 def _words(shape: CommandShape) -> list[str]:
-    """What may follow a command: its options, and the values of its positional arguments."""
+    """The words that may follow a command: its options, and the values of its positional arguments."""
     arguments = (*shape.arguments, *global_arguments())
     values = [choice for argument in arguments if argument.positional for choice in argument.choices]
     if shape.name == "help":
@@ -32,7 +32,7 @@ def _words(shape: CommandShape) -> list[str]:
 
 
 def _after_first() -> Iterator[tuple[str, list[str]]]:
-    """What may follow the first word of a family; one that is a command by itself has options, too."""
+    """The words that may follow the first word of a family; one that is a command by itself has options, too."""
     alone = {shape.name: _words(shape) for shape in shapes() if shape.name in families()}
     for first, words in families().items():
         yield first, [*words, *alone.get(first, ())]
@@ -132,14 +132,16 @@ def _fish() -> str:
     for first in _first_words():
         summary = COMMANDS[first].summary if first in COMMANDS else f"{', '.join(families()[first])}"
         lines.append(f"complete -c {PROGRAM} -n __fish_use_subcommand -f -a {first} -d {_quote(summary)}")
-    grouped = " ".join(families())
+    family_names = " ".join(families())
     for first, words in families().items():
-        seen = f"__fish_seen_subcommand_from {first}; and not __fish_seen_subcommand_from {' '.join(words)}"
-        lines.append(f"complete -c {PROGRAM} -n {_quote(seen)} -f -a {_quote(' '.join(words))}")
+        guard = f"__fish_seen_subcommand_from {first}; and not __fish_seen_subcommand_from {' '.join(words)}"
+        lines.append(f"complete -c {PROGRAM} -n {_quote(guard)} -f -a {_quote(' '.join(words))}")
     for shape in shapes():
         first, _, second = shape.name.partition(" ")
         condition = f"__fish_seen_subcommand_from {first}; and "
-        condition += f"__fish_seen_subcommand_from {second}" if second else f"not __fish_seen_subcommand_from {grouped}"
+        condition += (
+            f"__fish_seen_subcommand_from {second}" if second else f"not __fish_seen_subcommand_from {family_names}"
+        )
         lines.extend(
             _fish_option(condition, argument)
             for argument in shape.arguments

@@ -10,30 +10,32 @@ _COLUMNS = 30
 
 
 def show_curves(trends: Trends, terminal: Terminal, where: str) -> None:
-    """What the days were like in `where`, one step each."""
+    """Show tasks, lessons and confidence in `where` as curves, one step a day."""
     days = trends.days
-    ended = [day.succeeded + day.failed for day in days]
-    known = [day.confidence.middle for day in days if day.confidence is not None]
+    totals = [day.succeeded + day.failed for day in days]
+    medians = [day.confidence.middle for day in days if day.confidence is not None]
     rows = []
-    if sum(ended):
+    if sum(totals):
         well = sum(day.succeeded for day in days)
-        rows.append(("tasks", [n / max(ended) for n in ended], f"{sum(ended):,}, {well / sum(ended):.0%} went well"))
-    if learned := [day.learned for day in days]:
         rows.append(
-            ("learned", [n / max(1, *learned) for n in learned], figures.counted(sum(learned), "memory", "memories"))
+            ("tasks", [n / max(totals) for n in totals], f"{sum(totals):,}, {well / sum(totals):.0%} went well")
         )
-    if known:
+    if lessons := [day.learned for day in days]:
+        rows.append(
+            ("learned", [n / max(1, *lessons) for n in lessons], figures.counted(sum(lessons), "memory", "memories"))
+        )
+    if medians:
         rows.append(
             (
                 "sureness",
-                known,
-                f"{known[-1]:.2f} now, the median of {figures.counted(trends.followed, 'memory', 'memories')}",
+                medians,
+                f"{medians[-1]:.2f} now, the median of {figures.counted(trends.followed, 'memory', 'memories')}",
             )
         )
-    if not (sum(ended) or known):
+    if not (sum(totals) or medians):
         return
     terminal.say()
     terminal.say(f"By day in {plain.one_line(where)}, {days[0].day} to {days[-1].day}", bold=True)
     for name, values, says in rows:
-        drawn = figures.sparkline(values, _COLUMNS, unicode=terminal.unicode)
-        terminal.say(f"{name:9} {drawn:>{_COLUMNS}} {says}")
+        curve = figures.sparkline(values, _COLUMNS, unicode=terminal.unicode)
+        terminal.say(f"{name:9} {curve:>{_COLUMNS}} {says}")

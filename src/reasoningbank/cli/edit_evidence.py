@@ -31,21 +31,23 @@ def tell_evidence(before: Remembered, after: Remembered, terminal: Terminal) -> 
     if terminal.as_json:
         return
     is_other = after.memory.advice_id != before.memory.advice_id
-    moved = f"confidence {before.confidence.mean:.2f} → {after.confidence.mean:.2f}"
-    lost = after.set_aside - before.set_aside
+    change = f"confidence {before.confidence.mean:.2f} → {after.confidence.mean:.2f}"
+    difference = after.set_aside - before.set_aside
     if is_other and after.usage_count:
         outcomes = figures.counted(after.usage_count, "outcome counts", "outcomes count")
-        terminal.tell(f"It has said so before, and what came of that counts again: {outcomes} ({moved}).")
-    elif lost > 0:
-        outcomes = figures.counted(lost, "earlier outcome belonged", "earlier outcomes belonged")
-        verb = "counts" if lost == 1 else "count"
-        it = "it" if lost == 1 else "them"
+        terminal.tell(f"It has said so before, and what came of that counts again: {outcomes} ({change}).")
+    elif difference > 0:
+        outcomes = figures.counted(difference, "earlier outcome belonged", "earlier outcomes belonged")
+        verb = "counts" if difference == 1 else "count"
+        it = "it" if difference == 1 else "them"
         terminal.tell(
-            f"{outcomes} to the old text and no longer {verb} ({moved}). "
+            f"{outcomes} to the old text and no longer {verb} ({change}). "
             f"To keep {it}: {PROGRAM} edit {after.id} --keep-evidence"
         )
-    elif lost < 0:
-        terminal.tell(f"{figures.counted(-lost, 'earlier outcome counts', 'earlier outcomes count')} for it ({moved}).")
+    elif difference < 0:
+        terminal.tell(
+            f"{figures.counted(-difference, 'earlier outcome counts', 'earlier outcomes count')} for it ({change})."
+        )
     elif after.usage_count and before.memory.content != after.memory.content:
         outcomes = figures.counted(after.usage_count, "outcome", "outcomes")
         terminal.tell(

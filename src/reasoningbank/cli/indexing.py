@@ -15,17 +15,17 @@ from reasoningbank.core.frozen import dataclass
 
 INTERRUPTED = 130
 _WORTH_A_BAR = 32
-"""What is owed less than this is made up for before anybody has read a bar."""
+"""Changes owed from which on a bar is shown: fewer are made up for before anybody has read it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
-    """How far the index came."""
+    """State of the index after it was brought up to date as far as it went."""
 
     owed: int
     """Changes and vectors that it still lacks."""
     why: str = ""
-    """What kept it from the rest, when nobody wished so."""
+    """The reason why the rest is missing, when nobody wished so."""
     interrupted: bool = False
 
 
@@ -59,23 +59,23 @@ def index_before(bank: Bank, terminal: Terminal) -> None:
     Where it cannot be done, the search itself says so, and answers with what is there.
     """
     with Bar(terminal, "indexing") as bar:
-        indexed = index_rest(bank, bar)
-    if indexed.interrupted:
-        tell_owed(indexed, terminal)
+        backlog = index_rest(bank, bar)
+    if backlog.interrupted:
+        tell_owed(backlog, terminal)
         raise KeyboardInterrupt
 
 
-def tell_owed(indexed: Indexed, terminal: Terminal) -> None:
+def tell_owed(backlog: Indexed, terminal: Terminal) -> None:
     """Say what is not searchable yet, and who will see to it."""
-    if not indexed.owed:
+    if not backlog.owed:
         return
-    kept = "Stopped. What was kept stays kept. " if indexed.interrupted else ""
-    why = f" ({indexed.why.rstrip('.')})" if indexed.why else ""
+    note = "Stopped. What was kept stays kept. " if backlog.interrupted else ""
+    why = f" ({backlog.why.rstrip('.')})" if backlog.why else ""
     terminal.tell(
-        f"{kept}Not indexed yet: {figures.counted(indexed.owed, 'change')}{why}. The next `query` does it, a running "
+        f"{note}Not indexed yet: {figures.counted(backlog.owed, 'change')}{why}. The next `query` does it, a running "
         f"server in its idle time, or `{PROGRAM} reindex --missing` now."
     )
 
 
-def exit_code(indexed: Indexed) -> int:
-    return INTERRUPTED if indexed.interrupted else 0
+def exit_code(backlog: Indexed) -> int:
+    return INTERRUPTED if backlog.interrupted else 0

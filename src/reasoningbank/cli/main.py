@@ -23,16 +23,15 @@ from reasoningbank.core.errors import BankError, InvalidInput
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
-_OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Without `argv`, the whole of a process; with it, a call from a program that goes on."""
+    """Run a command. Without `argv`, the whole of a process; with it, a call from a program that goes on."""
     if argv is not None:
         return _run_guarded(argv)
     # A process that ends at once has next to no rubbish: looking for it takes a tenth of its time. So it is looked for
     # seldom, and at the end, when the system takes everything back, not at all.
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    gc.set_threshold(100_000)
     code = _run_guarded(sys.argv[1:])
     gc.freeze()
     try:
@@ -57,8 +56,8 @@ def _run_guarded(argv: Sequence[str]) -> int:
         return PIPE_CLOSED
     except KeyboardInterrupt as error:
         # A write that it came into has left word of what became of it.
-        said = getattr(error, "__notes__", None) or ["What was stored before that stays stored."]
-        terminal.tell(f"\nInterrupted. {' '.join(said)}")
+        notes = getattr(error, "__notes__", None) or ["What was stored before that stays stored."]
+        terminal.tell(f"\nInterrupted. {' '.join(notes)}")
         return INTERRUPTED
     except BankError as error:
         return _fail(terminal, error, str(error), error.exit_code)
@@ -72,7 +71,7 @@ def _run_guarded(argv: Sequence[str]) -> int:
 
 
 def _as_utf8(word: str) -> str:
-    """What was typed, also where the locale is not UTF-8; other bytes (in a file's name) stay as they are."""
+    """The word as it was typed, also where the locale is not UTF-8; other bytes (in a file's name) stay as they are."""
     with suppress(UnicodeError):
         return os.fsencode(word).decode("utf-8")
     return word
@@ -171,8 +170,8 @@ def _fail(terminal: Terminal, error: Exception, message: str, code: int) -> int:
         terminal.tell(error.usage.rstrip())
     terminal.tell(f"error: {message}")
     if terminal.as_json:
-        misused = isinstance(error, (Misuse, UnicodeEncodeError))
-        kind = InvalidInput.__name__ if misused else type(error).__name__
+        is_misuse = isinstance(error, (Misuse, UnicodeEncodeError))
+        kind = InvalidInput.__name__ if is_misuse else type(error).__name__
         with suppress(OSError):
             terminal.json({"error": {"type": kind, "message": message}})
             terminal.out.flush()

@@ -26,8 +26,8 @@ def set_aside_in_words(number: int) -> str:
     return f"{number:,} earlier outcomes belong to an old text and do not count"
 
 
-def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None, team: str | None = None) -> None:
-    """`earned` is left out for an earlier revision: what it has earned is shown with the current one."""
+def show_memory(terminal: Terminal, memory: Memory, item: Remembered | None, team: str | None = None) -> None:
+    """Show a memory. `item` is left out for an earlier revision: what it has earned is shown with the current one."""
     now = time.time()
     terminal.say(plain.one_line(headline(memory.title, memory.outcome)), bold=True)
     facts = [
@@ -39,30 +39,30 @@ def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None, t
         f"namespace {memory.namespace}",
     ]
     _facts(terminal, facts)
-    named = [
+    labels = [
         f"key {key}" if (key := shown_key(memory)) else "",
         f"tags {', '.join(memory.tags)}" if memory.tags else "",
         f"agent {memory.agent}" if memory.agent else "",
         f"task type {memory.task_type}" if memory.task_type else "",
-        f"from {memory.origin}" if earned is None else f"from {memory.origin}, {earned.trust}",
+        f"from {memory.origin}" if item is None else f"from {memory.origin}, {item.trust}",
         f"source {memory.source}" if memory.source else "",
     ]
-    _facts(terminal, named)
-    if earned is not None:
+    _facts(terminal, labels)
+    if item is not None:
         _facts(
             terminal,
             [
-                f"confidence {figures.confidence(earned.confidence)}",
-                track_record(earned) or "not used yet",
-                f"last worked {figures.ago(earned.last_success, now)}" if earned.last_success else "",
-                f"last failed {figures.ago(earned.last_failure, now)}" if earned.last_failure else "",
-                f"shown {earned.shown}×",
+                f"confidence {figures.confidence(item.confidence)}",
+                track_record(item) or "not used yet",
+                f"last worked {figures.ago(item.last_success, now)}" if item.last_success else "",
+                f"last failed {figures.ago(item.last_failure, now)}" if item.last_failure else "",
+                f"shown {item.shown}×",
             ],
         )
-        if earned.set_aside:
+        if item.set_aside:
             how = f"{PROGRAM} edit {memory.id} --keep-evidence"
-            lets = "makes it count" if earned.set_aside == 1 else "makes them count"
-            terminal.paragraph(f"{set_aside_in_words(earned.set_aside)} (`{how}` {lets})", dim=True)
+            lets = "makes it count" if item.set_aside == 1 else "makes them count"
+            terminal.paragraph(f"{set_aside_in_words(item.set_aside)} (`{how}` {lets})", dim=True)
     _facts(
         terminal,
         [f"stored {figures.ago(memory.created_at, now)}", f"changed {figures.ago(memory.updated_at, now)}"],
@@ -76,7 +76,7 @@ def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None, t
 
 
 def show_track(terminal: Terminal, steps: Sequence[Step]) -> None:
-    """What was done under a memory; the latest, where it was much."""
+    """Show what was done under a memory; the latest, where it was much."""
     if not steps:
         return
     terminal.say()
@@ -88,12 +88,12 @@ def show_track(terminal: Terminal, steps: Sequence[Step]) -> None:
 
 
 def show_links(terminal: Terminal, near: Sequence[Neighbour]) -> None:
-    """Every link of a memory, read from its end, with the reason."""
+    """Show every link of a memory, read from its end, with the reason."""
     if not near:
         return
     terminal.say()
-    left = f" (the strongest {_MOST_LINKS} of {len(near):,}; `graph neighbours` shows all)"
-    terminal.say(f"Links{left if len(near) > _MOST_LINKS else ''}:", bold=True)
+    note = f" (the strongest {_MOST_LINKS} of {len(near):,}; `graph neighbours` shows all)"
+    terminal.say(f"Links{note if len(near) > _MOST_LINKS else ''}:", bold=True)
     for item in near[:_MOST_LINKS]:
         bond = relation(item.edge.kind, outward=item.outward)
         sentence = plain.one_line(sentence_from(item.edge, outward=item.outward))

@@ -17,10 +17,10 @@ def moment(text: str, now: float) -> float:
     if ago:
         return now - int(ago[1]) * _UNIT_S[ago[2]]
     try:
-        given = datetime.fromisoformat(text.strip())
+        date = datetime.fromisoformat(text.strip())
     except ValueError:
         raise InvalidInput(f"--since takes 12h, 7d, 4w or a date like 2026-05-31, not {text!r}.") from None
-    return (given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp()
+    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
 
 
 def lifetime_s(text: str) -> float | None:

@@ -19,7 +19,7 @@ _FAMILIES = {
     "eval": "measure on real data: learning, retrieval, graph",
     "bus": "learn from other banks: init, grant, peer, up, status …",
 }
-"""What the members of a family are about together; one with a single member needs no such line."""
+"""Summaries of the families: what their members are about together. A family of one needs none."""
 _TOGETHER = {
     "off": ("off on pause", "silence the hooks of coding agents, or let them speak"),
     "link": ("link unlink", "join two memories by an edge, or take it away"),
@@ -40,17 +40,17 @@ def everything() -> str:
 
 
 def _summaries(group: str) -> list[tuple[str, str]]:
-    shown: dict[str, str] = {}
+    summaries: dict[str, str] = {}
     for name, entry in COMMANDS.items():
         if entry.group != group:
             continue
         first, _, second = name.partition(" ")
         if second:
-            shown[first] = _FAMILIES.get(first) or f"{second}: {entry.summary}"
+            summaries[first] = _FAMILIES.get(first) or f"{second}: {entry.summary}"
         else:
-            shown[first] = entry.summary
-    others = {word for line, _ in _TOGETHER.values() for word in line.split()} - _TOGETHER.keys()
-    return [_TOGETHER.get(name, (name, summary)) for name, summary in shown.items() if name not in others]
+            summaries[first] = entry.summary
+    companions = {word for line, _ in _TOGETHER.values() for word in line.split()} - _TOGETHER.keys()
+    return [_TOGETHER.get(name, (name, summary)) for name, summary in summaries.items() if name not in companions]
 
 
 def family(first: str) -> str:
@@ -77,20 +77,20 @@ _OTHER_WORDS = {
     "demo": "try tutorial quickstart",
     "store KEY VALUE": "init setup",
 }
-"""What others call it."""
+"""Words that people know from elsewhere, by the command that they mean."""
 
 
 def nearest(word: str) -> str | None:
     """The command that somebody probably meant."""
-    for name, others in _OTHER_WORDS.items():
-        if word.casefold() in others.split():
+    for name, synonyms in _OTHER_WORDS.items():
+        if word.casefold() in synonyms.split():
             return name
     return nearest_of(word, [*COMMANDS, *families()])
 
 
-def nearest_of(word: str, known: Iterable[str]) -> str | None:
-    """The known word that is spelt most like this one, if any is."""
+def nearest_of(word: str, words: Iterable[str]) -> str | None:
+    """The one of `words` that is spelt most like this one, if any is."""
     from difflib import get_close_matches
 
-    found = get_close_matches(word, list(known), n=1)
-    return found[0] if found else None
+    matches = get_close_matches(word, list(words), n=1)
+    return matches[0] if matches else None

@@ -1,6 +1,7 @@
 """Makes text safe and aligned on a terminal.
 
-Knows which characters could move the cursor, recolour or reorder what is read, and how wide the rest is.
+Characters that could move the cursor, recolour or reorder what is read do not get through; the width of the rest is
+counted in columns.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ _UNSAFE = pattern(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}]")
 _UNSAFE_IN_JSON = pattern(f"[\x7f-\x9f{_BIDI}]")
 _LINE_ENDS = pattern(r"\r\n?")
 _ZERO_WIDTH = frozenset({"Mn", "Me", "Cf"})
-ELLIPSIS = "…"
 
 _ASCII = str.maketrans(
     {
@@ -70,13 +70,13 @@ def cut(text: str, columns: int | None) -> str:
     """At most so many columns; None is no limit."""
     if columns is None or width(text) <= columns:
         return text
-    kept, used = [], 0
+    characters, used = [], 0
     for character in text:
         used += _columns(character)
         if used > columns - 1:
             break
-        kept.append(character)
-    return "".join(kept).rstrip() + ELLIPSIS if columns > 0 else ""
+        characters.append(character)
+    return "".join(characters).rstrip() + "…" if columns > 0 else ""
 
 
 def pad(text: str, columns: int, *, right: bool = False) -> str:
@@ -101,8 +101,8 @@ def _break_lines(paragraph: str, columns: int) -> list[str]:
     margin = paragraph[: len(paragraph) - len(paragraph.lstrip())][: columns // 2]
     lines, line = [], margin
     for word in paragraph.split():
-        joined = word if line == margin else f"{line} {word}"
-        candidate = f"{margin}{word}" if line == margin else joined
+        longer_line = word if line == margin else f"{line} {word}"
+        candidate = f"{margin}{word}" if line == margin else longer_line
         if width(candidate) <= columns:
             line = candidate
             continue

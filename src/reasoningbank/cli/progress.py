@@ -13,7 +13,7 @@ _CELLS = 24
 
 
 class Bar:
-    """Call it with (done) or (done, total)."""
+    """Progress bar. Call it with (done) or (done, total)."""
 
     def __init__(self, terminal: Terminal, label: str) -> None:
         self._terminal = terminal
@@ -43,5 +43,5 @@ class Bar:
             self._terminal.live(f"{self._label} {done:,}")
             return
         share = min(1.0, done / total)
-        filled = "█" * int(share * _CELLS)
-        self._terminal.live(f"{self._label} {filled:<{_CELLS}} {share:4.0%}  {done:,} of {total:,}")
+        cells = "█" * int(share * _CELLS)
+        self._terminal.live(f"{self._label} {cells:<{_CELLS}} {share:4.0%}  {done:,} of {total:,}")

@@ -14,7 +14,6 @@ from reasoningbank.recall.gaps import OpenGap
 
 _WIDTH, _HEIGHT, _LEFT = 520.0, 150.0, 34.0
 _MOST_LINES = 30
-_MOST_GAPS = 20
 _STYLE = """
 :root{color-scheme:light dark;--paper:#fbfaf7;--ink:#1c1f1e;--muted:#5a605c;--line:#e4e2da;--accent:#0b6b60;
 --good:#2b7a4b;--bad:#b23c22}
@@ -37,7 +36,7 @@ svg text{font-size:11px;fill:var(--muted)}
 
 
 class ReportContents(NamedTuple):
-    """What the file tells."""
+    """Contents of the file of a report."""
 
     namespace: str
     made: str
@@ -47,25 +46,25 @@ class ReportContents(NamedTuple):
     gaps: Sequence[OpenGap]
 
 
-def report_html(told: ReportContents) -> str:
-    report, days = told.report, told.trends.days
+def report_html(contents: ReportContents) -> str:
+    report, days = contents.report, contents.trends.days
     counts = f"{figures.counted(report.memories, 'memory', 'memories')}, {figures.counted(report.sessions, 'session')}"
     uses = f"shown {report.shown:,}, used {report.used:,}, helped {report.helped:,}, hurt {report.hurt:,}"
     return "\n".join(
         [
-            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(told.namespace)}: report</title>',
+            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(contents.namespace)}: report</title>',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<style>{_STYLE}</style>",
-            f"<h1>{escape(told.namespace)}</h1><p>{escape(told.made)} · {counts} · {uses}</p>",
+            f"<h1>{escape(contents.namespace)}</h1><p>{escape(contents.made)} · {counts} · {uses}</p>",
             '<div class="pair"><section><h2>How tasks went</h2>',
             _tasks(days),
             "</section><section><h2>How sure it is</h2>",
-            _sureness(days, told.trends.followed),
+            _sureness(days, contents.trends.followed),
             "</section></div>",
             _difference(report.lines[:_MOST_LINES]),
             _dead_weight(report),
             _kinds(report),
-            _gaps(told.gaps),
+            _gaps(contents.gaps),
             "<p>Made by <code>reasoningbank report --html</code>. Everything in it is in this file.</p></html>\n",
         ]
     )
@@ -107,16 +106,16 @@ def _tasks(days: Sequence[Day]) -> str:
     return _svg(axis + bars + marks + _ends(days), says) + f"<p>{says}</p>"
 
 
-def _sureness(days: Sequence[Day], followed: int) -> str:
-    known = [(i, day.confidence) for i, day in enumerate(days) if day.confidence is not None]
-    if not known:
+def _sureness(days: Sequence[Day], memory_count: int) -> str:
+    intervals = [(i, day.confidence) for i, day in enumerate(days) if day.confidence is not None]
+    if not intervals:
         return "<p>No evidence was given in this time.</p>"
 
     def y(value: float) -> float:
         return 5 + (1.0 - value) * (_HEIGHT - 10)
 
     def points(name: str) -> list[str]:
-        return [f"{_x(i, len(days)):.1f},{y(getattr(one, name)):.1f}" for i, one in known]
+        return [f"{_x(i, len(days)):.1f},{y(getattr(interval, name)):.1f}" for i, interval in intervals]
 
     band = " ".join([*points("high"), *reversed(points("low"))])
     grid = "".join(
@@ -124,10 +123,10 @@ def _sureness(days: Sequence[Day], followed: int) -> str:
         f'<text x="0" y="{y(value) + 4:.1f}">{value:.1f}</text>'
         for value in (0.0, 0.5, 1.0)
     )
-    middle = known[-1][1].middle
-    says = f"confidence {middle:.2f} of 1 now, the median of {figures.counted(followed, 'memory', 'memories')}"
-    drawn = f'<polygon class="band" points="{band}"/><polyline class="mean" points="{" ".join(points("middle"))}"/>'
-    return _svg(grid + drawn + _ends(days), says) + f"<p>{says}</p>"
+    middle = intervals[-1][1].middle
+    says = f"confidence {middle:.2f} of 1 now, the median of {figures.counted(memory_count, 'memory', 'memories')}"
+    curves = f'<polygon class="band" points="{band}"/><polyline class="mean" points="{" ".join(points("middle"))}"/>'
+    return _svg(grid + curves + _ends(days), says) + f"<p>{says}</p>"
 
 
 def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -162,7 +161,7 @@ def _difference(lines: Sequence[ReportLine]) -> str:
 
 
 def _whisker(uplift: Uplift) -> str:
-    low, value, high = (60 + 56 * max(-1.0, min(1.0, one)) for one in (uplift.low, uplift.value, uplift.high))
+    low, value, high = (60 + 56 * max(-1.0, min(1.0, limit)) for limit in (uplift.low, uplift.value, uplift.high))
     title = f"{figures.difference(uplift.low)} to {figures.difference(uplift.high)}"
     return (
         f'<svg class="whisker" viewBox="0 0 120 16"><title>{title}</title>'
@@ -182,5 +181,5 @@ def _kinds(report: Report) -> str:
 
 
 def _gaps(gaps: Sequence[OpenGap]) -> str:
-    rows = [(escape(gap.question), f"{gap.times:,}") for gap in gaps[:_MOST_GAPS]]
+    rows = [(escape(gap.question), f"{gap.times:,}") for gap in gaps[:20]]
     return _table("Asked for in vain", ("Question", "Times"), rows)

@@ -14,31 +14,31 @@ if TYPE_CHECKING:
     from reasoningbank.location import Location
 
 
-def show_settings(terminal: Terminal, settings: Settings, location: Location, named: str | None) -> None:
-    """For `status`: the files in force, then each value that is not at its default."""
+def show_settings(terminal: Terminal, settings: Settings, location: Location, config: str | None) -> None:
+    """Show the files in force, then each value that is not at its default: for `status`."""
     terminal.labelled(
         "config      ", ", then ".join(settings.files) or f"no file; `{PROGRAM} config` shows the defaults"
     )
-    for line in (*unread_files(location, named), *describe_choices(settings)):
+    for line in (*unread_files(location, config), *describe_choices(settings)):
         terminal.labelled("            ", line)
 
 
 def describe_choices(settings: Settings) -> list[str]:
-    """What differs from the defaults, a line each, with where it comes from."""
+    """The settings that differ from the defaults, a line each, with where it comes from."""
     if not settings.chosen:
         return []
     from reasoningbank.config.knobs import KNOBS, in_words
 
-    chosen = {choice.name: choice for choice in settings.chosen}
+    choices = {choice.name: choice for choice in settings.chosen}
     return [
-        f"{knob.name} = {in_words(knob, chosen[knob.name].value)} ({told_of(knob, chosen[knob.name], settings)})"
+        f"{knob.name} = {in_words(knob, choices[knob.name].value)} ({told_of(knob, choices[knob.name], settings)})"
         for knob in KNOBS
-        if knob.name in chosen and chosen[knob.name].value != knob.default
+        if knob.name in choices and choices[knob.name].value != knob.default
     ]
 
 
 def told_of(knob: Knob, choice: Choice, settings: Settings) -> str:
-    """Where a value comes from, and whether it has any effect as the others stand."""
+    """The source of a value, and a note if it has no effect as the others stand."""
     from reasoningbank.config.knobs import is_read
 
     idle = "" if is_read(knob, settings) else f"; only the policy {knob.policy} reads it"
@@ -46,15 +46,15 @@ def told_of(knob: Knob, choice: Choice, settings: Settings) -> str:
 
 
 def source_of(choice: Choice, settings: Settings) -> str:
-    """Where a value comes from, in a few words; of a single file the name is enough."""
+    """The source of a value in a few words; of a single file the name is enough."""
     if choice.source != "file":
         return f"{choice.source} {choice.where}"
     return Path(choice.where).name if len(settings.files) == 1 else choice.where
 
 
-def unread_files(location: Location, named: str | None) -> list[str]:
+def unread_files(location: Location, config: str | None) -> list[str]:
     """Sentences about files that look like a configuration and are none that is read."""
-    if named is not None:
+    if config is not None:
         return []
     from reasoningbank.config import home
     from reasoningbank.config.layers import FILE_NAME

@@ -34,20 +34,20 @@ class CommandShape:
 
 
 def shapes() -> list[CommandShape]:
-    return [_shape(name) for name in COMMANDS]
+    everywhere = {flag for argument in global_arguments() for flag in argument.flags}
+    commands = []
+    for name, entry in COMMANDS.items():
+        parser = parser_for(name, command_named(name))
+        own = tuple(argument for argument in _arguments(parser) if everywhere.isdisjoint(argument.flags))
+        about = parser.description or ""
+        commands.append(CommandShape(name=name, summary=entry.summary, description=about, arguments=own))
+    return commands
 
 
 def global_arguments() -> tuple[Argument, ...]:
     parser = Parser(add_help=False)
     add_globals(parser)
     return _arguments(parser)
-
-
-def _shape(name: str) -> CommandShape:
-    parser = parser_for(name, command_named(name))
-    everywhere = {flag for argument in global_arguments() for flag in argument.flags}
-    own = tuple(a for a in _arguments(parser) if everywhere.isdisjoint(a.flags))
-    return CommandShape(name=name, summary=COMMANDS[name].summary, description=parser.description or "", arguments=own)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> tuple[Argument, ...]:

@@ -15,7 +15,7 @@ def speaker() -> str:
 
 
 def check_is_user(what: str) -> None:
-    """For what only the user decides."""
+    """Refuse an agent what only the user decides."""
     require_user(speaker(), what)
 
 

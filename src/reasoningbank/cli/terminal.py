@@ -1,7 +1,7 @@
 """Output streams of a command: data to one, talk to the other.
 
-Knows whether a person or a program reads, how wide the window is, and what the stream can encode. Everything
-for people passes `safe`, here and nowhere else, so that no stored text can drive the terminal.
+What is printed depends on whether a person or a program reads, how wide the window is, and what the stream can encode.
+Everything for people passes `safe`, here and nowhere else, so that no stored text can drive the terminal.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from reasoningbank.cli import plain
 from reasoningbank.core.frozen import dataclass, field
 from reasoningbank.core.ids import ending, is_own
 
-NARROWEST = 40
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
@@ -38,9 +37,13 @@ class Terminal:
 
     @classmethod
     def of_process(cls, *, as_json: bool) -> Terminal:
-        out, err = _output(), _talk()
+        out = _output()
+        if isinstance(sys.stderr, io.TextIOWrapper):
+            sys.stderr.reconfigure(errors="backslashreplace")
+        err = sys.stderr or io.StringIO()
         person = out.isatty()
-        width = max(NARROWEST, _window_columns()) if person else None
+        # A window of fewer columns is treated as one of forty.
+        width = max(40, _window_columns()) if person else None
         # Variables that every terminal program heeds; they are about the terminal, not about the bank.
         plain_wanted = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
         return cls(
@@ -63,7 +66,7 @@ class Terminal:
         self.out.write(f"{text}\n")
 
     def result(self, record_id: str, talk: str) -> None:
-        """What a change made: the id as data, the rest as talk; a person gets both on one line."""
+        """Print what a change made: the id as data, the rest as talk; a person gets both on one line."""
         line = f"{self.short(record_id)}  {talk}"
         if self.width is not None and plain.width(line) <= self.width:
             self.say(line)
@@ -85,12 +88,12 @@ class Terminal:
     def paragraph(self, text: str, indent: str = "", most: int | None = None, *, dim: bool = False) -> int:
         """Wrapped text; says how many lines were left out."""
         lines = plain.wrap(text, self.width, indent)
-        shown = lines if most is None or self.width is None else lines[:most]
-        if len(shown) < len(lines):
-            shown = [*shown[:-1], plain.cut(f"{shown[-1]} {lines[len(shown)].strip()}", self.width)]
-        for line in shown:
+        head = lines if most is None or self.width is None else lines[:most]
+        if len(head) < len(lines):
+            head = [*head[:-1], plain.cut(f"{head[-1]} {lines[len(head)].strip()}", self.width)]
+        for line in head:
             self.say(line, dim=dim)
-        return len(lines) - len(shown)
+        return len(lines) - len(head)
 
     def json(self, value: Any) -> None:
         text = json.dumps(value, indent=2, ensure_ascii=not _unicode(self.out), allow_nan=False)
@@ -144,7 +147,7 @@ class Terminal:
         return text if self.unicode else plain.in_ascii(text)
 
     def attended(self) -> bool:
-        """Whether a person is there to answer."""
+        """True if a person is there to answer."""
         return sys.stdin is not None and sys.stdin.isatty() and self.err.isatty()
 
     def confirmed(self, question: str) -> bool:
@@ -169,12 +172,6 @@ def _output() -> TextIO:
     except (OSError, ValueError, AttributeError):
         # A stream of the calling program that is no file, or a window's program without any.
         return sys.stdout or io.StringIO()
-
-
-def _talk() -> TextIO:
-    if isinstance(sys.stderr, io.TextIOWrapper):
-        sys.stderr.reconfigure(errors="backslashreplace")
-    return sys.stderr or io.StringIO()
 
 
 def _unicode(stream: TextIO) -> bool:

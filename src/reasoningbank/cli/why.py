@@ -16,9 +16,8 @@ from reasoningbank.recall.features import Features
 from reasoningbank.recall.query import Recalled, SearchResult
 from reasoningbank.recall.silence import REASONS, left_out
 
-_MOST_CONTENT_LINES = 4
 _NEUTRAL = {"recency": 1.0, "usage": 0.0, "diversity": 1.0, "scope_weight": 1.0}
-"""Of parts that make no difference: only `--explain` shows these."""
+"""Values of parts that make no difference: only `--explain` shows these."""
 _SHOWN_ABOVE = {"relevance", "confidence"}
 _IN_FULL_ONLY = {"distance"}
 _LEFT_OUT = {**REASONS, "min_confidence": "below --min-confidence", "max_tokens": "beyond --max-tokens"}
@@ -40,7 +39,8 @@ MEANINGS: dict[str, str] = {
 
 def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
     indent = " " * (len(str(number)) + 2)
-    title = plain.cut(plain.one_line(headline(hit.title, hit.outcome)), _room(terminal, indent))
+    room = None if terminal.width is None else terminal.width - len(indent)
+    title = plain.cut(plain.one_line(headline(hit.title, hit.outcome)), room)
     terminal.say(f"{number}. {title}", bold=True)
     record = track_record(hit)
     facts = [
@@ -53,7 +53,7 @@ def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
     terminal.paragraph(plain.one_line(" · ".join(fact for fact in facts if fact)), indent)
     if hit.description:
         terminal.paragraph(f"When: {plain.one_line(occasion(hit.description))}", indent, 2)
-    if terminal.paragraph(hit.content, indent, _MOST_CONTENT_LINES):
+    if terminal.paragraph(hit.content, indent, 4):
         terminal.say(f"{indent}… `get {terminal.short(hit.id)}` shows the rest.", dim=True)
     if hit.conflicts:
         titles = ", ".join(f"{plain.one_line(clash.title)} ({terminal.short(clash.id)})" for clash in hit.conflicts)
@@ -61,11 +61,11 @@ def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
     if hit.pulled_in is not None:
         puller = f"{plain.one_line(hit.pulled_in.title)} ({terminal.short(hit.pulled_in.id)})"
         terminal.paragraph(f"here because it {hit.pulled_in.relation} {puller}", indent)
-    for linked in hit.see_also:
-        place = "" if linked.namespace == hit.namespace else f", in {linked.namespace}"
-        named = f"{plain.one_line(linked.title)} ({figures.short(linked.weight)}{place}) {terminal.short(linked.id)}"
-        why = f" · {plain.one_line(linked.text)}" if linked.text else ""
-        terminal.paragraph(f"{linked.relation}: {named}{why}", indent, 2)
+    for link in hit.see_also:
+        place = "" if link.namespace == hit.namespace else f", in {link.namespace}"
+        label = f"{plain.one_line(link.title)} ({figures.short(link.weight)}{place}) {terminal.short(link.id)}"
+        why = f" · {plain.one_line(link.text)}" if link.text else ""
+        terminal.paragraph(f"{link.relation}: {label}{why}", indent, 2)
     reasons = [
         f"{_SHORT_NAMES.get(name, name)} {figures.short(value)}"
         for name, value in _parts(hit).items()
@@ -74,35 +74,31 @@ def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
     terminal.paragraph(f"why: {', '.join(reasons)}", indent, dim=True)
 
 
-def _room(terminal: Terminal, indent: str) -> int | None:
-    return None if terminal.width is None else terminal.width - len(indent)
-
-
 def _parts(hit: Recalled) -> dict[str, float]:
-    """The score first, then its parts in the order of ranking."""
+    """The parts of a hit: the score first, then the others in the order of ranking."""
     parts = {f.name: float(getattr(hit.parts, f.name)) for f in fields(hit.parts)}
     return {"score": parts.pop("score"), **parts}
 
 
-def show_question(terminal: Terminal, asked: Features, namespace: str) -> None:
-    """What the question was taken for, before anything was looked for."""
-    terminal.labelled("keywords    ", ", ".join(asked.keywords) or "none")
-    if asked.names:
-        terminal.labelled("names       ", ", ".join(asked.names))
-    cut = "; long, so only what it asks, what went wrong and its names are looked for" if asked.is_cut else ""
-    terminal.labelled("kind        ", f"{asked.kind}{cut}")
+def show_question(terminal: Terminal, features: Features, namespace: str) -> None:
+    """Show what the question was taken for, before anything was looked for."""
+    terminal.labelled("keywords    ", ", ".join(features.keywords) or "none")
+    if features.names:
+        terminal.labelled("names       ", ", ".join(features.names))
+    cut = "; long, so only what it asks, what went wrong and its names are looked for" if features.is_cut else ""
+    terminal.labelled("kind        ", f"{features.kind}{cut}")
     terminal.labelled("domain      ", namespace)
 
 
-def show_parts(terminal: Terminal, found: SearchResult) -> None:
-    names = list(_parts(found.memories[0]))
+def show_parts(terminal: Terminal, result: SearchResult) -> None:
+    names = list(_parts(result.memories[0]))
     columns = [
         Column(name="#", right=True),
         *(Column(name=_SHORT_NAMES.get(n, n), right=True, optional=n in _IN_FULL_ONLY) for n in names),
     ]
     rows = [
         [str(number), *(f"{value:.3f}" for value in _parts(hit).values())]
-        for number, hit in enumerate(found.memories, start=1)
+        for number, hit in enumerate(result.memories, start=1)
     ]
     show(terminal, columns, rows)
     terminal.say()
@@ -110,38 +106,35 @@ def show_parts(terminal: Terminal, found: SearchResult) -> None:
         terminal.labelled(f"{_SHORT_NAMES.get(name, name):<11} ", MEANINGS.get(name, ""))
 
 
-def tell_rest(terminal: Terminal, found: SearchResult, namespace: str, *, nothing_stored: bool, others: str) -> None:
-    """What is behind the answer: how much there was, what was left out and why, who answered."""
+def tell_rest(terminal: Terminal, result: SearchResult, namespace: str, *, nothing_stored: bool, hint: str) -> None:
+    """Say what is behind the answer: how much there was, what was left out and why, who answered."""
     if nothing_stored:
         terminal.tell(f"Nothing found: no memories yet in {namespace}.")
         return
-    if not found.memories:
-        terminal.tell(f"{_nothing(found, namespace)}{others}")
-    if rest := left_out(found, _LEFT_OUT):
+    if not result.memories:
+        terminal.tell(f"{_nothing(result, namespace)}{hint}")
+    if rest := left_out(result, _LEFT_OUT):
         terminal.tell(f"Left out: {', '.join(rest)}.")
-    if found.not_yet_indexed and not found.index_away:
+    if result.not_yet_indexed and not result.index_away:
         terminal.tell(
-            f"{figures.counted(found.not_yet_indexed, 'change')} not indexed yet: until then only words find what is "
+            f"{figures.counted(result.not_yet_indexed, 'change')} not indexed yet: until then only words find what is "
             "new, or nothing does."
         )
-    if found.memories:
+    if result.memories:
+        # The embedder without its dimension and revision, which `status` shows.
+        model = "/".join(result.embedder.split("/")[:2])
         terminal.tell(
-            f"{len(found.memories)} of {found.total_found} shown · {figures.counted(found.tokens_used, 'token')}"
-            f" · {_model(found)} · profile {found.profile}"
+            f"{len(result.memories)} of {result.total_found} shown · {figures.counted(result.tokens_used, 'token')}"
+            f" · {model} · profile {result.profile}"
         )
 
 
-def _model(found: SearchResult) -> str:
-    """The embedder without its dimension and revision, which `status` shows."""
-    return "/".join(found.embedder.split("/")[:2])
-
-
-def _nothing(found: SearchResult, namespace: str) -> str:
-    if not found.abstained:
+def _nothing(result: SearchResult, namespace: str) -> str:
+    if not result.abstained:
         return "Nothing shown: what was found does not fit into --max-tokens."
-    if doubted := found.filtered_out.get("min_confidence"):
-        fits = counted(doubted, "memory fits and is", "memories fit and are")
+    if count := result.filtered_out.get("min_confidence"):
+        fits = counted(count, "memory fits and is", "memories fit and are")
         return f"Nothing found in {namespace} that is believed: {fits} doubted; --min-confidence 0 shows what."
-    if found.filtered_out.get("floor"):
+    if result.filtered_out.get("floor"):
         return f"Nothing found in {namespace} that fits well enough; --floor 0 shows the nearest anyway."
     return f"Nothing found in {namespace}."

@@ -28,7 +28,7 @@ class AllowedHosts:
     hosts: frozenset[bytes]
     origins: frozenset[bytes] = frozenset()
     any_port: bool = False
-    """Whether a name without a port stands for that name under every port, by http and https."""
+    """True if a name without a port stands for that name under every port, by http and https."""
 
     def has_host(self, host: bytes) -> bool:
         name = host.lower()
@@ -38,19 +38,21 @@ class AllowedHosts:
         return port is not None and 1 <= int(port[1]) <= _LAST_PORT and name[: port.start()] in self.hosts
 
     def has_origin(self, origin: bytes) -> bool:
-        known = origin.lower()
-        scheme, _, host = known.partition(b"://")
-        return known in self.origins or (self.any_port and scheme in (b"http", b"https") and self.has_host(host))
+        value = origin.lower()
+        scheme, _, host = value.partition(b"://")
+        return value in self.origins or (self.any_port and scheme in (b"http", b"https") and self.has_host(host))
 
 
 def hosts_of_server(host: str, port: int, public_url: str | None = None, *, tls: bool = False) -> AllowedHosts:
-    """For a server bound to `host` and `port`, and reached by clients under `public_url` if there is one."""
+    """The hosts and origins of a server bound to `host` and `port`, and reached by clients under `public_url` if
+    there is one.
+    """
     scheme = "https" if tls else "http"
     names = [*LOOPBACK, *([bracket(host)] if is_address(host) and not is_any(host) else [])]
     hosts = {f"{name}:{port}" for name in names}
     if port == _DEFAULT_PORTS[scheme]:
         hosts.update(names)
-    origins = {f"{scheme}://{one}" for one in hosts}
+    origins = {f"{scheme}://{name}" for name in hosts}
     if public_url is not None:
         parts = public_parts(public_url)
         hosts.add(parts.netloc)
@@ -59,7 +61,7 @@ def hosts_of_server(host: str, port: int, public_url: str | None = None, *, tls:
 
 
 def hosts_named(names: Iterable[str]) -> AllowedHosts:
-    """For a server that does not know its port: names (any port) or name:port (that one only)."""
+    """The hosts of a server that does not know its port: names (any port) or name:port (that one only)."""
     return AllowedHosts(hosts=_encode(names), any_port=True)
 
 

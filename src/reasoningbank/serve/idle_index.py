@@ -1,9 +1,9 @@
 """Brings the index up to date while a server has nothing else to do, so that no search has to.
 
-Knows when it is worth while: something is owed, whoever writes has paused, and nobody is being served. It works a
-fraction of a second at a time and lets go of the index in between, so a search, in this process or another one, waits
-for one batch at most. A bank that cannot be written is left alone for a while, never reported to those who are served.
-Once an hour it looks for damage as well.
+That is worth while when something is owed, whoever writes has paused, and nobody is being served. It works a fraction
+of a second at a time and lets go of the index in between, so a search, in this process or another one, waits for one
+batch at most. A bank that cannot be written is left alone for a while, never reported to those who are served. Once an
+hour it looks for damage as well.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ SLICE_S = 0.2
 BREATH_S = 0.05
 """Between two slices; longer than another process takes to see that the index is free."""
 WORTH_OPENING_FOR = 32
-"""So much must be owed before an index, and a model, is loaded for it alone: a search makes up for less in no time."""
+"""Changes that must be owed before an index, and a model, is loaded for it alone: a search makes up for less in no
+time.
+"""
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 300.0
 EXAMINE_EVERY_S = 3600.0
@@ -45,17 +47,17 @@ class IdleIndexer:
         self._monotonic = monotonic
         self._stopping = threading.Event()
         self._woken = threading.Event()
-        """Somebody has committed, or it is to stop."""
+        """Set when somebody has committed, or it is to stop."""
         self._thread: threading.Thread | None = None
         self._head = -1
         """The last change when it was last looked."""
         self._moving_since: float | None = None
         self._is_told = False
-        """Whether this store tells of commits."""
+        """True if this store tells of commits."""
         self._done_at = -1
         """The last change when nothing was owed, or too little."""
         self._passed_over = False
-        """Whether something is owed that was not worth opening an index for."""
+        """True if something is owed that was not worth opening an index for."""
         self._pause_s = 0.0
         self._examined_at = monotonic()
 
@@ -65,7 +67,7 @@ class IdleIndexer:
             self._thread.start()
 
     def stop(self) -> None:
-        """End with the batch in hand."""
+        """End after the batch in hand."""
         self._stopping.set()
         self._woken.set()
 
@@ -90,7 +92,7 @@ class IdleIndexer:
                     self._rest(error)
 
     def _wait(self) -> None:
-        """Until somebody has committed and a little longer, or it is time to look."""
+        """Wait until somebody has committed and a little longer, or it is time to look."""
         if self._pause_s:
             self._stopping.wait(self._pause_s)
         elif self._is_told and self._moving_since is not None:
@@ -100,7 +102,7 @@ class IdleIndexer:
         self._woken.clear()
 
     def is_due(self) -> bool:
-        """Whether enough is owed and whoever wrote last has paused."""
+        """True if enough is owed and whoever wrote last has paused."""
         head = self._bank.context.store.head()
         now = self._monotonic()
         if head != self._head:
@@ -140,5 +142,5 @@ class IdleIndexer:
     def _rest(self, error: Exception) -> None:
         self._pause_s = min(LONGEST_PAUSE_S, max(FIRST_PAUSE_S, 2 * self._pause_s))
         if not self._stopping.is_set():
-            told = error if isinstance(error, (BankError, OSError)) else f"{type(error).__name__}: {error}"
-            _log.warning("the index is not brought up to date for %g s: %s", self._pause_s, told)
+            reason = error if isinstance(error, (BankError, OSError)) else f"{type(error).__name__}: {error}"
+            _log.warning("the index is not brought up to date for %g s: %s", self._pause_s, reason)

@@ -1,6 +1,6 @@
-"""JSON Schema validation: whether a value is what a schema says, and if not, why, in a sentence.
+"""JSON Schema validation: what is wrong with a value by a schema, in a sentence.
 
-Knows the part of JSON Schema that our own schemas use: those of the endpoints, which also make the OpenAPI document,
+Covers the part of JSON Schema that our own schemas use: those of the endpoints, which also make the OpenAPI document,
 and those of the tools. A value is never bent to fit.
 """
 
@@ -37,7 +37,8 @@ _NAMES = {
 
 def find_problem(schema: Schema, value: Any, where: str = BODY, *, quote: bool = False) -> str | None:
     """A sentence about the first thing that does not fit, or None; with `quote` it shows what stands there instead."""
-    if not (_has_type(schema, value) and _is_in_range(schema, value)):
+    has_type = "type" not in schema or any(_is(kind, value) for kind in _kinds(schema))
+    if not (has_type and _is_in_range(schema, value)):
         instead = f", not {show_value(value)}" if quote else ""
         return f"{where} must be {_describe(schema)}{instead}."
     if isinstance(value, str):
@@ -58,10 +59,6 @@ def show_value(value: object) -> str:
 def _kinds(schema: Schema) -> list[str]:
     kinds = schema.get("type", [])
     return [kinds] if isinstance(kinds, str) else kinds
-
-
-def _has_type(schema: Schema, value: Any) -> bool:
-    return "type" not in schema or any(_is(kind, value) for kind in _kinds(schema))
 
 
 def _is(kind: str, value: Any) -> bool:
@@ -88,13 +85,13 @@ def _is_in_range(schema: Schema, value: Any) -> bool:
 def _describe(schema: Schema) -> str:
     if "enum" in schema:
         return f"one of {', '.join(map(str, schema['enum']))}"
-    named = " or ".join(_NAMES[kind] for kind in _kinds(schema))
+    kinds = " or ".join(_NAMES[kind] for kind in _kinds(schema))
     least, most = schema.get("minimum"), schema.get("maximum")
     if least is not None and most is not None:
-        return f"{named} from {least:,} to {most:,}"
+        return f"{kinds} from {least:,} to {most:,}"
     if least is not None:
-        return f"{named}, at least {least:,}"
-    return named if most is None else f"{named}, at most {most:,}"
+        return f"{kinds}, at least {least:,}"
+    return kinds if most is None else f"{kinds}, at most {most:,}"
 
 
 def _text_problem(schema: Schema, value: str, where: str) -> str | None:
@@ -124,20 +121,20 @@ def _list_problem(schema: Schema, value: list[Any], where: str, *, quote: bool) 
 
 
 def _object_problem(schema: Schema, value: dict[str, Any], where: str, *, quote: bool) -> str | None:
-    known = schema.get("properties", {})
+    properties = schema.get("properties", {})
     for name in schema.get("required", ()):
         if name not in value:
             return f"{where} needs {name}."
     if schema.get("additionalProperties") is False:
-        unknown = [name for name in value if name not in known]
+        unknown = [name for name in value if name not in properties]
         if unknown:
-            return f"{where} has no field {unknown[0][:60]!r}: use {', '.join(known)}."
+            return f"{where} has no field {unknown[0][:60]!r}: use {', '.join(properties)}."
     for name, item in value.items():
-        if name in known:
+        if name in properties:
             inside = name if where == BODY else f"{where}.{name}"
-            problem = find_problem(known[name], item, inside, quote=quote)
+            problem = find_problem(properties[name], item, inside, quote=quote)
             if problem is not None:
                 return problem
     if len(value) < schema.get("minProperties", 0):
-        return f"{where} says nothing: use {', '.join(known)}."
+        return f"{where} says nothing: use {', '.join(properties)}."
     return None

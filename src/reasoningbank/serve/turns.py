@@ -1,7 +1,6 @@
 """Fair queue by tenant: one after the other, and none with more than its share under way.
 
-Knows names and how many of each are under way. Does not know what waits, nor which thread or task will do it, and is
-not to be used by two of them at once.
+Independent of what waits, and of the threads or tasks that do it. Not to be used by two of them at once.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Turns(Generic[T]):
         return tenant, item
 
     def take_along(self, most: int) -> list[T]:
-        """What is done together with one that was begun, one of each tenant in turn. It counts for nothing."""
+        """Work to be done together with one that was begun, one of each tenant in turn. It counts for nothing."""
         along: list[T] = []
         while self._waiting and len(along) < most:
             along += [self._first_of(tenant) for tenant in list(self._waiting)[: most - len(along)]]

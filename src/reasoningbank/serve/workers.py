@@ -1,9 +1,8 @@
 """Workers inside a server: distils the finished sessions of every tenant while it serves.
 
-Knows whose jobs to look at and when to make way. One thread looks once a second whose jobs wait, and gives such a
-tenant a crew of its own; a few tenants have one at the same time, and where more wait, they take turns. Leases,
-attempts and outages are the crew's business (`learn.worker_pool`), so any number of servers and other workers may be at
-one bank.
+One thread looks once a second whose jobs wait, and gives such a tenant a crew of its own; a few tenants have one at the
+same time, and where more wait, they take turns. Leases, attempts and outages are the crew's business
+(`learn.worker_pool`), so any number of servers and other workers may be at one bank.
 """
 
 from __future__ import annotations
@@ -41,14 +40,14 @@ class Staffing:
     """Options of the workers: how many, and for how many tenants at a time."""
 
     workers: int = WORKERS
-    """Of each crew; 0 is nobody."""
+    """Workers of each crew; 0 is nobody."""
     batch: int = BATCH
     tenants: int = TENANTS_AT_ONCE
     turn_s: float = TURN_S
     only: str | None = None
     """The one tenant to work for; None is all."""
     consolidates: bool = False
-    """Whether memories are consolidated, when that is due, once the last session has been distilled."""
+    """True if memories are consolidated, when that is due, once the last session has been distilled."""
 
 
 MakeWay = Callable[[threading.Event], None]
@@ -156,9 +155,9 @@ class Workers:
         self._served_at = {tenant: at for tenant, at in self._served_at.items() if tenant in having}
         with self._pausing:
             self._pauses = {tenant: pause for tenant, pause in self._pauses.items() if tenant in having}
-            paused = {tenant for tenant, (until, _) in self._pauses.items() if now < until}
+            resting = {tenant for tenant, (until, _) in self._pauses.items() if now < until}
         longest_unserved = sorted(having, key=lambda tenant: self._served_at.get(tenant, float("-inf")))
-        wanting = [tenant for tenant in longest_unserved if tenant not in self._turns and tenant not in paused]
+        wanting = [tenant for tenant in longest_unserved if tenant not in self._turns and tenant not in resting]
         for tenant, turn in self._turns.items():
             self._served_at[tenant] = now
             if tenant not in having:
@@ -185,21 +184,21 @@ class Workers:
             crew.stop()
 
     def _crew_for(self, bank: Bank) -> Crew | None:
-        wanted = self._staffing
-        shift = Shift(workers=wanted.workers, batch=wanted.batch, watch=True)
+        staffing = self._staffing
+        shift = Shift(workers=staffing.workers, batch=staffing.batch, watch=True)
         if not bank.learning.patient:
             # The work is this interpreter's own: a second thread would make no more of it, and searches wait twice.
             shift = replace(shift, threads=1)
-        tidy = partial(self._consolidate, bank) if wanted.consolidates else None
+        tidy = partial(self._consolidate, bank) if staffing.consolidates else None
         teachers = self._courteous(bank.learning.teachers())
         return bank.jobs.crew(shift, teachers=teachers, on_attempt=self._note, when_idle=tidy)
 
     def _consolidate(self, bank: Bank) -> None:
         self._make_way(self._stopping)
         if not self._stopping.is_set():
-            done = bank.consolidate(namespace=EVERY_NAMESPACE, if_due=True)
-            if done.run is not None:
-                _log.info("%s: consolidated, %d changes", done.run, done.applied)
+            consolidation = bank.consolidate(namespace=EVERY_NAMESPACE, if_due=True)
+            if consolidation.run is not None:
+                _log.info("%s: consolidated, %d changes", consolidation.run, consolidation.applied)
 
     def _courteous(self, teachers: Sequence[Teacher]) -> list[Teacher]:
         def make_way() -> None:

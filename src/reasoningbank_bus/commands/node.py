@@ -19,15 +19,13 @@ if TYPE_CHECKING:
     from reasoningbank_bus import Bus
     from reasoningbank_bus.views import BusStatus
 
-_HITS = 5
-
 
 @contextmanager
 def opened_bus(args: Namespace, *, create: bool = False) -> Iterator[Bus]:
     """The bus of the bank that a command works on. Its libraries are asked for first: without them nothing is made."""
     from reasoningbank_bus import Bus
 
-    with open_bank(args, create=create) as found, Bus.open(found.bank) as bus:
+    with open_bank(args, create=create) as handle, Bus.open(handle.bank) as bus:
         yield bus
 
 
@@ -47,8 +45,8 @@ def _init(args: Namespace, terminal: Terminal) -> int:
         return 0
     _show_identity(identity.key, identity.fingerprint, terminal)
     if not args.bare:
-        made = "Made; the private half is" if identity.is_new else "It was there already; the private half is"
-        terminal.tell(f"{made} in {identity.file}, for you alone.")
+        sentence = "Made; the private half is" if identity.is_new else "It was there already; the private half is"
+        terminal.tell(f"{sentence} in {identity.file}, for you alone.")
         terminal.tell(
             "Give the key to whoever is to work with you, and read the fingerprint out on the phone: it must be the "
             f"same on both sides. `{PROGRAM} bus grant THEIR_KEY` lets them in."
@@ -107,7 +105,12 @@ def _up(args: Namespace, terminal: Terminal) -> int:
             peers = [peer for peer in bus.peers() if peer.address]
             terminal.tell(f"Up as {bus.fingerprint}, {where}.")
             if listen:
-                terminal.tell(_told(public_address(parse_address(args.listen, listening=True), args.public)))
+                address = public_address(parse_address(args.listen, listening=True), args.public)
+                terminal.tell(
+                    f"Peers tell each other that it is at {address}."
+                    if address
+                    else "Peers are not told where it is, and cannot tell each other: `--public HOST:PORT` says so."
+                )
             terminal.tell(f"Shared: {describe_policy(bus.share())}.")
             terminal.tell(
                 f"Dialling {', '.join(f'{peer.title} at {peer.address}' for peer in peers)}."
@@ -146,8 +149,8 @@ def _status_page(status: BusStatus, terminal: Terminal) -> None:
     now = time.time()
     terminal.labelled("this bank   ", status.fingerprint)
     terminal.labelled("bus         ", _running(status, now))
-    sent = f"; {_entries(status.shared)} so far" if status.shared or status.shares["namespaces"] else ""
-    terminal.labelled("shares      ", f"{describe_policy(status.shares)}{sent}")
+    count = f"; {_entries(status.shared)} so far" if status.shared or status.shares["namespaces"] else ""
+    terminal.labelled("shares      ", f"{describe_policy(status.shares)}{count}")
     waiting = f"; {_entries(status.waiting)} not applied yet" if status.waiting else ""
     terminal.labelled("taken       ", f"{_entries(status.taken)} of others{waiting}")
     if status.roots:
@@ -191,16 +194,10 @@ def _status_page(status: BusStatus, terminal: Terminal) -> None:
         if peer.problem:
             terminal.paragraph(f"{peer.name or peer.fingerprint}: {peer.problem}")
         for code in peer.refuses:
-            told = (
+            sentence = (
                 f"{peer.name or peer.fingerprint} does not take what is ours: {code}. {remedy_there(code, status.key)}"
             )
-            terminal.paragraph(told)
-
-
-def _told(told: str) -> str:
-    if told:
-        return f"Peers tell each other that it is at {told}."
-    return "Peers are not told where it is, and cannot tell each other: `--public HOST:PORT` says so."
+            terminal.paragraph(sentence)
 
 
 def _entries(number: int) -> str:
@@ -217,7 +214,7 @@ def _running(status: BusStatus, now: float) -> str:
 
 
 def describe_policy(shares: Mapping[str, Any]) -> str:
-    """What is shared, in words."""
+    """The sharing policy in words."""
     spaces = shares["namespaces"]
     if not spaces:
         return f"nothing yet; `{PROGRAM} bus share --in NAMESPACE` (or '*') chooses what"
@@ -235,7 +232,7 @@ def describe_policy(shares: Mapping[str, Any]) -> str:
 def _ask_options(parser: ArgumentParser) -> None:
     parser.add_argument("peer", metavar="PEER", help="its name, fingerprint or public key")
     parser.add_argument("query", metavar="QUERY", help="what to search for there")
-    add_limit(parser, _HITS)
+    add_limit(parser, 5)
 
 
 def _ask(args: Namespace, terminal: Terminal) -> int:

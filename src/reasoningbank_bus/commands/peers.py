@@ -36,19 +36,19 @@ def _peer(args: Namespace, terminal: Terminal) -> int:
         if args.remove:
             check_is_user("forget a peer")
             peer = bus.remove_peer(args.peer)
-            told = f"{peer.title} is forgotten."
+            message = f"{peer.title} is forgotten."
         elif changing:
             check_is_user("say what a peer is")
             peer = bus.add_peer(args.address, args.peer, name=args.name, trust=args.trust)
-            told = f"{peer.title}: {peer.fingerprint}, {_where(peer.address)}, {peer.trust}"
+            message = f"{peer.title}: {peer.fingerprint}, {_where(peer.address)}, {peer.trust}"
         else:
-            told = ""
-        shown = bus.peers() if args.peer is None else [] if args.remove else [bus.peer(args.peer)]
+            message = ""
+        peers = bus.peers() if args.peer is None else [] if args.remove else [bus.peer(args.peer)]
     if terminal.as_json:
-        terminal.json({"peers": [peer_json(peer) for peer in shown]})
-    elif told:
-        terminal.say(told)
-    elif not shown:
+        terminal.json({"peers": [peer_json(peer) for peer in peers]})
+    elif message:
+        terminal.say(message)
+    elif not peers:
         terminal.tell(f"No peers yet: `{PROGRAM} bus peer KEY HOST:PORT --name NAME` names one.")
     else:
         columns = [
@@ -57,7 +57,7 @@ def _peer(args: Namespace, terminal: Terminal) -> int:
             Column(name="TRUST"),
             Column(name="ADDRESS", elastic=True),
         ]
-        show(terminal, columns, [[p.name, p.fingerprint, p.trust, _where(p.address)] for p in shown])
+        show(terminal, columns, [[p.name, p.fingerprint, p.trust, _where(p.address)] for p in peers])
     return 0
 
 
@@ -78,14 +78,14 @@ def _share_options(parser: ArgumentParser) -> None:
 
 
 def _share(args: Namespace, terminal: Terminal) -> int:
-    said = {
+    options = {
         "namespaces": None if args.spaces is None else [space for space in args.spaces if space],
         "scopes": args.scope,
         "tags": None if args.tag is None else [tag for tag in args.tag if tag],
         "least_confidence": args.min_confidence,
         "nodes": args.nodes,
     }
-    changes = {name: value for name, value in said.items() if value is not None}
+    changes = {name: value for name, value in options.items() if value is not None}
     with opened_bus(args) as bus:
         if changes:
             check_is_user("say what is shared")

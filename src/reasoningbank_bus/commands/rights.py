@@ -19,7 +19,6 @@ from reasoningbank_bus.commands.node import opened_bus
 if TYPE_CHECKING:
     from reasoningbank_bus.views import GrantView
 
-_FOR_LIFE = "life"
 _SHOWN_OF_ID = 12
 _PERIODS = {3600: "an hour", 86_400: "a day", 7 * 86_400: "a week"}
 
@@ -57,20 +56,20 @@ def _grant(args: Namespace, terminal: Terminal) -> int:
         namespaces=tuple(args.spaces or ("*",)),
         scopes=tuple(args.scope or SHARED_SCOPES),
         caps=_caps(args.cap),
-        period_s=0 if args.per == _FOR_LIFE else int(_seconds(args.per, "--per")),
+        period_s=0 if args.per == "life" else int(_seconds(args.per, "--per")),
         lifetime_s=_seconds(args.expires, "--expires"),
         delegable=args.delegable,
         under=args.under,
     )
     with opened_bus(args) as bus:
-        made = bus.grant(args.holder, terms, name=args.name)
+        grant = bus.grant(args.holder, terms, name=args.name)
     if terminal.as_json:
-        terminal.json(grant_json(made))
+        terminal.json(grant_json(grant))
         return 0
-    terminal.say(made.line)
-    terminal.tell(f"{_party(made.holder_name, made.holder)} may {describe_grant(made)}.")
+    terminal.say(grant.line)
+    terminal.tell(f"{_party(grant.holder_name, grant.holder)} may {describe_grant(grant)}.")
     terminal.tell(
-        f"Compare the fingerprint {made.holder}, then send the line above to them. There: {PROGRAM} bus accept LINE"
+        f"Compare the fingerprint {grant.holder}, then send the line above to them. There: {PROGRAM} bus accept LINE"
     )
     return 0
 
@@ -101,10 +100,10 @@ def _party(name: str, fingerprint: str) -> str:
 
 
 def describe_grant(grant: GrantView) -> str:
-    """What somebody may do: "record and search in api (team), at most 1,000 records a day, until 2026-12-01"."""
+    """A grant in words: "record and search in api (team), at most 1,000 records a day, until 2026-12-01"."""
     spaces = "every namespace" if "*" in grant.namespaces else ", ".join(grant.namespaces)
-    caps = _word_list([_amount(what, number) for what, number in grant.caps.items()]) if grant.caps else ""
-    limit = f", at most {caps} {_period(grant.period_s)}" if caps else ""
+    amounts = [figures.size(number) if what == "bytes" else f"{number:,} {what}" for what, number in grant.caps.items()]
+    limit = f", at most {_word_list(amounts)} {_period(grant.period_s)}" if amounts else ""
     begins = f", from {_minute(grant.starts_at)}" if grant.state == "not_yet_valid" else ""
     life = f"{begins}, until {_minute(grant.expires_at)}"
     further = "; it may be handed on" if grant.delegable else ""
@@ -113,10 +112,6 @@ def describe_grant(grant: GrantView) -> str:
 
 def _minute(at: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
-
-
-def _amount(what: str, number: int) -> str:
-    return figures.size(number) if what == "bytes" else f"{number:,} {what}"
 
 
 def _word_list(words: Sequence[str]) -> str:
@@ -146,11 +141,11 @@ def _accept(args: Namespace, terminal: Terminal) -> int:
 
     line = sys.stdin.read() if args.line == "-" else args.line
     with opened_bus(args) as bus:
-        kept = bus.accept(line, name=args.name)
+        grant = bus.accept(line, name=args.name)
     if terminal.as_json:
-        terminal.json(grant_json(kept))
+        terminal.json(grant_json(grant))
         return 0
-    terminal.say(f"{_party(kept.issuer_name, kept.issuer)} lets you {describe_grant(kept)}.")
+    terminal.say(f"{_party(grant.issuer_name, grant.issuer)} lets you {describe_grant(grant)}.")
     terminal.tell("Compare that fingerprint with theirs.")
     return 0
 
@@ -166,13 +161,13 @@ def _grants(args: Namespace, terminal: Terminal) -> int:
     from reasoningbank_bus.json_view import grant_json
 
     with opened_bus(args) as bus:
-        found = [
+        grants = [
             g for g in bus.grants() if args.all or (g.state in ("valid", "not_yet_valid") and g.direction != "seen")
         ]
     if terminal.as_json:
-        terminal.json({"grants": [grant_json(grant) for grant in found]})
+        terminal.json({"grants": [grant_json(grant) for grant in grants]})
         return 0
-    if not found:
+    if not grants:
         terminal.tell(f"No grants{'' if args.all else ' in force'}: `{PROGRAM} bus grant KEY` makes one.")
         return 0
     columns = [
@@ -190,7 +185,7 @@ def _grants(args: Namespace, terminal: Terminal) -> int:
             describe_grant(grant),
             grant.state.replace("_", " "),
         ]
-        for grant in found
+        for grant in grants
     ]
     show(terminal, columns, rows)
     return 0
@@ -200,11 +195,11 @@ def _spend(args: Namespace, terminal: Terminal) -> int:
     from reasoningbank_bus.json_view import spend_json
 
     with opened_bus(args) as bus:
-        found = bus.spend()
+        grants = bus.spend()
     if terminal.as_json:
-        terminal.json({"spend": [spend_json(grant) for grant in found]})
+        terminal.json({"spend": [spend_json(grant) for grant in grants]})
         return 0
-    if not found:
+    if not grants:
         terminal.tell("No grant in force has a cap: nothing is counted against one.")
         return 0
     columns = [
@@ -226,7 +221,7 @@ def _spend(args: Namespace, terminal: Terminal) -> int:
             f"{cap:,}",
             _period(grant.period_s),
         ]
-        for grant in found
+        for grant in grants
         for what, cap in grant.caps.items()
     ]
     show(terminal, columns, rows)
@@ -249,20 +244,20 @@ def _revoke(args: Namespace, terminal: Terminal) -> int:
     from reasoningbank_bus.json_view import withdrawn_json
 
     with opened_bus(args) as bus:
-        done = bus.revoke(args.target)
+        withdrawal = bus.revoke(args.target)
     if terminal.as_json:
-        terminal.json(withdrawn_json(done))
+        terminal.json(withdrawn_json(withdrawal))
         return 0
-    said = [figures.counted(len(done.grants), "grant") + " revoked"]
-    if done.ruling:
-        came = figures.counted(done.memories, "memory", "memories") + " quarantined"
-        said.append(came if done.memories else "nothing here came of it")
-        if done.nodes or done.edges:
-            nodes, edges = figures.counted(done.nodes, "node"), figures.counted(done.edges, "edge")
-            said.append(f"{nodes} and {edges} hidden")
-    terminal.say(f"{done.target}: {', '.join(said)}. Nothing more of it is taken.")
-    if done.memories:
-        terminal.tell(f"To bring the memories back: {PROGRAM} trust undo {done.ruling}")
+    parts = [figures.counted(len(withdrawal.grants), "grant") + " revoked"]
+    if withdrawal.ruling:
+        came = figures.counted(withdrawal.memories, "memory", "memories") + " quarantined"
+        parts.append(came if withdrawal.memories else "nothing here came of it")
+        if withdrawal.nodes or withdrawal.edges:
+            nodes, edges = figures.counted(withdrawal.nodes, "node"), figures.counted(withdrawal.edges, "edge")
+            parts.append(f"{nodes} and {edges} hidden")
+    terminal.say(f"{withdrawal.target}: {', '.join(parts)}. Nothing more of it is taken.")
+    if withdrawal.memories:
+        terminal.tell(f"To bring the memories back: {PROGRAM} trust undo {withdrawal.ruling}")
     return 0
 
 

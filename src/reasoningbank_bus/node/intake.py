@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from reasoningbank_bus.authority.intent import Intent, decode_intent, decode_revocation
-from reasoningbank_bus.authority.metering import Spend, fitting
+from reasoningbank_bus.authority.metering import fitting
 from reasoningbank_bus.node.peer import Peer
 from reasoningbank_bus.node.shelf import set_name, set_of
 from reasoningbank_bus.node.state import NodeState
@@ -16,7 +16,6 @@ from reasoningbank_bus.ports import LogChanged
 from reasoningbank_bus.refusal_tally import refusal_of
 from reasoningbank_bus.wire.entry import OF_AUTHORITY, Entry, decode_entry, id_of_encoded, place_of, verify_entry
 from reasoningbank_bus.wire.refusals import BusRefusal
-from reasoningbank_bus.authority.metering import fitting
 
 MOST_REFUSED_PLACES = 10_000
 REFUSED_SECONDS = {"unknown_intent": 5.0, "not_yet_valid": 60.0, "from_the_future": 60.0, "cap_spent": 60.0}

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _EVERY = "all"
 _MOST_SKIPPED_SHOWN = 20
-_BEST_SHOWN = 5
 
 
 def _options(parser: ArgumentParser) -> None:
@@ -51,13 +50,13 @@ def _options(parser: ArgumentParser) -> None:
 def _run(args: Namespace, terminal: Terminal) -> int:
     now = time.time()
     agents = NAMES if args.agent == _EVERY else (args.agent,)
-    asked = BackfillRequest(agents=agents, since=moment(args.since, now), namespace=args.namespace)
+    request = BackfillRequest(agents=agents, since=moment(args.since, now), namespace=args.namespace)
     location = location_of(args)
     place = place_of(location)
     if args.dry_run:
         with Bar(terminal, "looking") as bar:
-            told = backfill(None, place, places(), asked, now=now, progress=bar)
-        _report(terminal, told, (), Indexed(owed=0), dry_run=True)
+            tally = backfill(None, place, places(), request, now=now, progress=bar)
+        _report(terminal, tally, (), Indexed(owed=0), dry_run=True)
         return 0
     # Without a model, whatever is configured: weeks of sessions would cost more than anybody expects.
     with (
@@ -66,76 +65,79 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         ) as bank,
         Bar(terminal, "reading") as bar,
     ):
-        told = backfill(bank, place, places(), asked, now=now, progress=bar)
-        learned = _lessons(bank, bar) if told.sessions or _is_left_over(bank, args) else []
-        indexed = index_rest(bank, bar, later=args.index_later)
-    _report(terminal, told, learned, indexed, dry_run=False)
-    tell_owed(indexed, terminal)
-    return exit_code(indexed)
+        tally = backfill(bank, place, places(), request, now=now, progress=bar)
+        memories = _lessons(bank, bar) if tally.sessions or _is_left_over(bank, args) else []
+        backlog = index_rest(bank, bar, later=args.index_later)
+    _report(terminal, tally, memories, backlog, dry_run=False)
+    tell_owed(backlog, terminal)
+    return exit_code(backlog)
 
 
 def _is_left_over(bank: ReasoningBank, args: Namespace) -> bool:
-    """Whether an earlier run was interrupted before it had learned; where a model distils, that is the model's."""
+    """True if an earlier run was interrupted before it had learned; where a model distils, what waits is the
+    model's.
+    """
     usual = find_settings(location_of(args), from_environment(), config=args.config).distillation
     return usual.llm is None and bool(bank.jobs.tally().get("waiting"))
 
 
 def _lessons(bank: ReasoningBank, bar: Bar) -> list[Remembered]:
-    """The surest first."""
+    """Lessons of the waiting sessions, the surest first."""
     waiting = bank.jobs.tally().get("waiting", 0)
-    done = 0
+    count = 0
     bar.rename("learning")
 
     def note(attempt: Attempt) -> None:
-        nonlocal done
+        nonlocal count
         del attempt
-        done += 1
-        bar(done, waiting)
+        count += 1
+        bar(count, waiting)
 
-    distilled = bank.jobs.distill(on_attempt=note)
-    return sorted(map(bank.get, distilled.memories), key=lambda item: (-item.confidence.low, -item.succeeded, item.id))
+    summary = bank.jobs.distill(on_attempt=note)
+    return sorted(map(bank.get, summary.memories), key=lambda item: (-item.confidence.low, -item.succeeded, item.id))
 
 
 def _report(
-    terminal: Terminal, told: Backfilled, learned: Sequence[Remembered], indexed: Indexed, *, dry_run: bool
+    terminal: Terminal, tally: Backfilled, memories: Sequence[Remembered], backlog: Indexed, *, dry_run: bool
 ) -> None:
-    lessons = Counter(item.namespace for item in learned)
+    lessons = Counter(item.namespace for item in memories)
     if terminal.as_json:
-        terminal.json({**_as_json(told, learned, lessons, dry_run=dry_run), "not_yet_indexed": indexed.owed})
+        terminal.json({**_as_json(tally, memories, lessons, dry_run=dry_run), "not_yet_indexed": backlog.owed})
         return
     verb = "would be read" if dry_run else "read"
-    for namespace, sessions in sorted(told.sessions.items(), key=lambda pair: -pair[1]):
+    for namespace, sessions in sorted(tally.sessions.items(), key=lambda pair: -pair[1]):
         more = "" if dry_run else f", {figures.counted(lessons[namespace], 'lesson')}"
         terminal.say(
             f"{plain.one_line(namespace)}: {figures.counted(sessions, 'session')} {verb}, "
-            f"{figures.counted(told.tasks[namespace], 'task')}{more}"
+            f"{figures.counted(tally.tasks[namespace], 'task')}{more}"
         )
-    for item in learned[:_BEST_SHOWN]:
+    # Only the surest: --json lists all.
+    for item in memories[:5]:
         title = plain.one_line(headline(item.title, item.outcome))
         terminal.say(f"  {item.id}  {title} ({figures.confidence(item.confidence)})")
-    total = figures.counted(sum(told.sessions.values()), "session")
-    terminal.tell(f"{total} {verb}, {told.known:,} known, {len(told.skipped):,} skipped.")
-    for missed in told.skipped[:_MOST_SKIPPED_SHOWN]:
-        terminal.tell(f"skipped {plain.one_line(str(missed.path))}: {plain.one_line(missed.why)}")
-    if len(told.skipped) > _MOST_SKIPPED_SHOWN:
-        terminal.tell(f"and {len(told.skipped) - _MOST_SKIPPED_SHOWN:,} more; --json lists all.")
+    total = figures.counted(sum(tally.sessions.values()), "session")
+    terminal.tell(f"{total} {verb}, {tally.known:,} known, {len(tally.skipped):,} skipped.")
+    for entry in tally.skipped[:_MOST_SKIPPED_SHOWN]:
+        terminal.tell(f"skipped {plain.one_line(str(entry.path))}: {plain.one_line(entry.why)}")
+    if len(tally.skipped) > _MOST_SKIPPED_SHOWN:
+        terminal.tell(f"and {len(tally.skipped) - _MOST_SKIPPED_SHOWN:,} more; --json lists all.")
 
 
 def _as_json(
-    told: Backfilled, learned: Sequence[Remembered], lessons: Counter[str], *, dry_run: bool
+    tally: Backfilled, memories: Sequence[Remembered], lessons: Counter[str], *, dry_run: bool
 ) -> dict[str, Any]:
     return {
         "dry_run": dry_run,
         "namespaces": {
-            namespace: {"sessions": sessions, "tasks": told.tasks[namespace], "lessons": lessons[namespace]}
-            for namespace, sessions in told.sessions.items()
+            namespace: {"sessions": sessions, "tasks": tally.tasks[namespace], "lessons": lessons[namespace]}
+            for namespace, sessions in tally.sessions.items()
         },
-        "known": told.known,
+        "known": tally.known,
         "learned": [
             {"id": item.id, "namespace": item.namespace, "title": item.title, "outcome": item.outcome}
-            for item in learned
+            for item in memories
         ],
-        "skipped": [{"path": str(item.path), "why": item.why} for item in told.skipped],
+        "skipped": [{"path": str(item.path), "why": item.why} for item in tally.skipped],
     }
 
 

@@ -18,8 +18,8 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     from reasoningbank_coding_agents.hooking import run
 
     terminal.out.flush()
-    given = {"--event": args.event, "--bank": args.bank, "--namespace": args.namespace, "--config": args.config}
-    return run([args.agent, *(word for name, value in given.items() if value for word in (name, value))])
+    options = {"--event": args.event, "--bank": args.bank, "--namespace": args.namespace, "--config": args.config}
+    return run([args.agent, *(word for name, value in options.items() if value for word in (name, value))])
 
 
 COMMANDS = {

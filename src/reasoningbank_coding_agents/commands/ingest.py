@@ -67,79 +67,81 @@ def _options(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace, terminal: Terminal) -> int:
-    distilled, indexed = None, Indexed(owed=0)
+    summary, backlog = None, Indexed(owed=0)
     strangers: set[str] = set()
-    with open_bank(without_traces(args), create=True) as found, Bar(terminal, "reading") as bar:
+    with open_bank(without_traces(args), create=True) as handle, Bar(terminal, "reading") as bar:
         speaker = _speaker(args, strangers)
-        taken = found.bank.ingest(*args.paths, layout=args.layout, dry_run=args.dry_run, progress=bar, speaker=speaker)
+        tally = handle.bank.ingest(*args.paths, layout=args.layout, dry_run=args.dry_run, progress=bar, speaker=speaker)
         if args.distill and not args.dry_run:
-            distilled = found.bank.distill()
-            indexed = index_rest(found.bank, bar, later=args.index_later)
-    learned = None if distilled is None else distilled_json(distilled)
+            summary = handle.bank.distill()
+            backlog = index_rest(handle.bank, bar, later=args.index_later)
+    summary_json = None if summary is None else distilled_json(summary)
     if terminal.as_json:
         terminal.json(
             {
-                **_as_json(taken, dry_run=args.dry_run),
-                **({"distilled": learned, "not_yet_indexed": indexed.owed} if learned else {}),
+                **_as_json(tally, dry_run=args.dry_run),
+                **({"distilled": summary_json, "not_yet_indexed": backlog.owed} if summary_json else {}),
             }
         )
-        tell_owed(indexed, terminal)
-        return exit_code(indexed)
-    _tell(taken, terminal, dry_run=args.dry_run)
-    if distilled is not None:
-        memories = figures.counted(len(distilled.memories), "memory", "memories")
+        tell_owed(backlog, terminal)
+        return exit_code(backlog)
+    _tell(tally, terminal, dry_run=args.dry_run)
+    if summary is not None:
+        memories = figures.counted(len(summary.memories), "memory", "memories")
         terminal.tell(
-            f"{figures.counted(distilled.count('done'), 'session')} distilled; {memories} learned or confirmed."
+            f"{figures.counted(summary.count('done'), 'session')} distilled; {memories} learned or confirmed."
         )
-    elif taken.jobs:
+    elif tally.jobs:
         terminal.tell(f"`{PROGRAM} distill` learns from them.")
-    if strangers and taken.jobs:
-        told = [f"`{PROGRAM} trust approve {shlex.quote(plain.one_line(name))}`" for name in sorted(strangers)]
+    if strangers and tally.jobs:
+        commands = [f"`{PROGRAM} trust approve {shlex.quote(plain.one_line(name))}`" for name in sorted(strangers)]
         terminal.tell(
-            f"What they teach is quoted as data until you approve it ({', '.join(told)}); --own says that the sessions "
-            "are your own agents'."
+            f"What they teach is quoted as data until you approve it ({', '.join(commands)}); --own says that the "
+            "sessions are your own agents'."
         )
-    tell_owed(indexed, terminal)
-    return exit_code(indexed)
+    tell_owed(backlog, terminal)
+    return exit_code(backlog)
 
 
 def _speaker(args: Namespace, strangers: set[str]) -> Callable[[Path], str]:
-    """Who is believed to have acted in a file: the agent with which it lies, or the stranger who handed it over."""
+    """The function that names who is believed to have acted in a file: the agent with which it lies, or the stranger
+    who handed it over.
+    """
     looks = not args.own and args.name is None
-    kept = {path.resolve() for agent in NAMES for path in transcripts.found(agent, places())} if looks else set()
+    files = {path.resolve() for agent in NAMES for path in transcripts.found(agent, places())} if looks else set()
 
     def speaker(file: Path) -> str:
-        if args.own or file.resolve() in kept:
+        if args.own or file.resolve() in files:
             return AGENT
-        named = next(path for path in map(Path, args.paths) if file == path or path in file.parents)
-        name = args.name or _UNPRINTABLE.sub("_", named.resolve().name)[:_LONGEST_NAME_CHARS] or "file"
+        root = next(path for path in map(Path, args.paths) if file == path or path in file.parents)
+        name = args.name or _UNPRINTABLE.sub("_", root.resolve().name)[:_LONGEST_NAME_CHARS] or "file"
         strangers.add(f"{IMPORT}:{clean_name(name, 'name')}")
         return f"{IMPORT}:{clean_name(name, 'name')}"
 
     return speaker
 
 
-def _as_json(taken: Ingested, *, dry_run: bool) -> dict[str, Any]:
+def _as_json(tally: Ingested, *, dry_run: bool) -> dict[str, Any]:
     return {
         "dry_run": dry_run,
-        "added": taken.added,
-        "grown": taken.grown,
-        "known": taken.known,
-        "steps": taken.steps,
-        "skipped": [{"what": item.what, "why": item.why} for item in taken.skipped],
+        "added": tally.added,
+        "grown": tally.grown,
+        "known": tally.known,
+        "steps": tally.steps,
+        "skipped": [{"what": item.what, "why": item.why} for item in tally.skipped],
     }
 
 
-def _tell(taken: Ingested, terminal: Terminal, *, dry_run: bool) -> None:
-    verb, grown = ("would be kept", "would grow") if dry_run else ("kept", "grown")
+def _tell(tally: Ingested, terminal: Terminal, *, dry_run: bool) -> None:
+    verb, growth = ("would be kept", "would grow") if dry_run else ("kept", "grown")
     terminal.say(
-        f"{figures.counted(taken.added, 'session')} {verb} ({figures.counted(taken.steps, 'step')}), "
-        f"{taken.grown:,} {grown}, {taken.known:,} known, {len(taken.skipped):,} skipped"
+        f"{figures.counted(tally.added, 'session')} {verb} ({figures.counted(tally.steps, 'step')}), "
+        f"{tally.grown:,} {growth}, {tally.known:,} known, {len(tally.skipped):,} skipped"
     )
-    for item in taken.skipped[:_MOST_SKIPPED_SHOWN]:
+    for item in tally.skipped[:_MOST_SKIPPED_SHOWN]:
         terminal.tell(f"skipped {plain.one_line(item.what)}: {plain.one_line(item.why)}")
-    if len(taken.skipped) > _MOST_SKIPPED_SHOWN:
-        terminal.tell(f"and {len(taken.skipped) - _MOST_SKIPPED_SHOWN:,} more; --json lists all.")
+    if len(tally.skipped) > _MOST_SKIPPED_SHOWN:
+        terminal.tell(f"and {len(tally.skipped) - _MOST_SKIPPED_SHOWN:,} more; --json lists all.")
 
 
 COMMANDS = {

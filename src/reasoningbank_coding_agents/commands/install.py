@@ -47,38 +47,41 @@ def _install(args: Namespace, terminal: Terminal) -> int:
     if args.project and program(args).words[0] != PROGRAM:
         notes.append(_SHARED)
     notes += [note for agent in args.agents if (note := host_named(agent).note_after_install)]
-    wanted = _targets(args, server=can_serve)
-    return _carried_out(args, terminal, lambda: installing(wanted), notes=[*notes, _NEXT])
+    targets = _targets(args, server=can_serve)
+    return _carry_out(args, terminal, lambda: installing(targets), notes=[*notes, _NEXT])
 
 
 def _uninstall(args: Namespace, terminal: Terminal) -> int:
     there = _targets(args)
-    return _carried_out(args, terminal, lambda: uninstalling(there), notes=[])
+    return _carry_out(args, terminal, lambda: uninstalling(there), notes=[])
 
 
 def _targets(args: Namespace, *, server: bool = True) -> list[Target]:
     return [target for agent in dict.fromkeys(args.agents) for target in targets(agent, args, server=server)]
 
 
-def _carried_out(args: Namespace, terminal: Terminal, plan: Callable[[], list[FileChange]], notes: list[str]) -> int:
+def _carry_out(args: Namespace, terminal: Terminal, plan: Callable[[], list[FileChange]], notes: list[str]) -> int:
     changes = plan()
-    wanted = [change for change in changes if change.kind != "unchanged"]
+    updates = [change for change in changes if change.kind != "unchanged"]
     if not terminal.as_json:
-        for change in wanted:
+        for change in updates:
             terminal.say(_scrubbed_diff(change.diff))
-    agreed = bool(wanted) and not args.dry_run and _is_agreed(args, terminal)
-    written = _written_alone(plan) if agreed else []
+    is_agreed = False
+    if updates and not args.dry_run:
+        # A person is asked; a program that calls this has decided already.
+        is_agreed = args.yes or terminal.as_json or not terminal.attended() or terminal.confirmed("Write this?")
+    writes = _write_alone(plan) if is_agreed else []
     if terminal.as_json:
-        terminal.json(_as_json(changes, written, notes if agreed else []))
+        terminal.json(_as_json(changes, writes, notes if is_agreed else []))
     else:
-        _tell(args, terminal, changes, written)
-        for note in notes if agreed else ():
+        _tell(args, terminal, changes, writes)
+        for note in notes if is_agreed else ():
             terminal.tell(note)
     return 0
 
 
-def _written_alone(plan: Callable[[], list[FileChange]]) -> list[Written]:
-    """One of these at a time: whoever comes second looks again, and never takes back what the first one did."""
+def _write_alone(plan: Callable[[], list[FileChange]]) -> list[Written]:
+    """Write under a lock: whoever comes second looks again, and never takes back what the first one did."""
     lock_file = home() / "install.lock"
     make_room(lock_file)
     lock = hold(lock_file, _LOCK_WAIT_S)
@@ -90,36 +93,31 @@ def _written_alone(plan: Callable[[], list[FileChange]]) -> list[Written]:
         os.close(lock)
 
 
-def _is_agreed(args: Namespace, terminal: Terminal) -> bool:
-    """A person is asked; a program that calls this has decided already."""
-    return args.yes or terminal.as_json or not terminal.attended() or terminal.confirmed("Write this?")
-
-
 def _scrubbed_diff(diff: str) -> str:
-    """The lines around ours are somebody else's and may hold a key."""
+    """A diff without secrets: the lines around ours are somebody else's and may hold a key."""
     return Scrubber().scrub(diff).text
 
 
-def _tell(args: Namespace, terminal: Terminal, changes: list[FileChange], written: list[Written]) -> None:
+def _tell(args: Namespace, terminal: Terminal, changes: list[FileChange], writes: list[Written]) -> None:
     for change in changes:
         if change.kind == "unchanged":
             there = "is not there" if change.was.data is None else "is as it should be"
             terminal.tell(f"{change.target.path} {there} ({change.target.holds}).")
-    for done in written:
-        if done.change.kind != "unchanged":
-            kept = f"; the file from before is {done.backup.name}" if done.backup else ""
-            terminal.tell(f"{done.change.target.path} {done.change.kind} ({done.change.target.holds}){kept}.")
+    for entry in writes:
+        if entry.change.kind != "unchanged":
+            note = f"; the file from before is {entry.backup.name}" if entry.backup else ""
+            terminal.tell(f"{entry.change.target.path} {entry.change.kind} ({entry.change.target.holds}){note}.")
     names = ", ".join(host_named(agent).title for agent in dict.fromkeys(args.agents))
     if all(change.kind == "unchanged" for change in changes):
         terminal.tell(f"Nothing to change for {names}.")
-    elif not written:
+    elif not writes:
         terminal.tell("Nothing was written.")
 
 
-def _as_json(changes: list[FileChange], written: list[Written], notes: list[str]) -> dict[str, Any]:
-    backups = {done.change.target.path: done.backup for done in written}
+def _as_json(changes: list[FileChange], writes: list[Written], notes: list[str]) -> dict[str, Any]:
+    backups = {entry.change.target.path: entry.backup for entry in writes}
     return {
-        "written": bool(written),
+        "written": bool(writes),
         "files": [
             {
                 "path": str(change.target.path),

@@ -31,11 +31,11 @@ def _pause(args: Namespace, terminal: Terminal) -> int:
 
 def _on(args: Namespace, terminal: Terminal) -> int:
     del args
-    changed = switch_on(home())
+    has_changed = switch_on(home())
     if terminal.as_json:
-        terminal.json({"hooks": "on", "until": None, "changed": changed})
+        terminal.json({"hooks": "on", "until": None, "changed": has_changed})
     else:
-        terminal.say("Hooks are on." if changed else "Hooks were on already.")
+        terminal.say("Hooks are on." if has_changed else "Hooks were on already.")
     return 0
 
 
@@ -56,7 +56,7 @@ def in_words(until: float | None) -> str:
 
 
 def hooks_now(settings: Settings | None = None) -> str:
-    """For `status` and `doctor`: whether hooks speak, and what keeps them from it."""
+    """State of the hooks for `status` and `doctor`: on or off, and what keeps them from speaking."""
     if settings is not None and not settings.hooks.enabled:
         where = next(choice.where for choice in settings.chosen if choice.name == "hooks.enabled")
         return f"off, by {where}"

@@ -69,7 +69,7 @@ def _watch(bank: ReasoningBank, repository: Repository, namespace: str, args: Na
 
 def _look(bank: ReasoningBank, repository: Repository, namespace: str, args: Namespace, terminal: Terminal) -> None:
     now = time.time()
-    settled = [
+    settlements = [
         settle(
             bank.context,
             trajectory,
@@ -80,30 +80,39 @@ def _look(bank: ReasoningBank, repository: Repository, namespace: str, args: Nam
         for trajectory, commits in committing_sessions(bank.context, namespace)
     ]
     if terminal.as_json:
-        terminal.json({"namespace": namespace, "dry_run": args.dry_run, "sessions": [_as_json(one) for one in settled]})
+        terminal.json(
+            {
+                "namespace": namespace,
+                "dry_run": args.dry_run,
+                "sessions": [_as_json(settlement) for settlement in settlements],
+            }
+        )
         return
-    for one in settled:
-        if one.signals:
-            against = "against" if one.fate is Fate.REVERTED else "for"
-            memories = figures.counted(len(one.signals), "memory", "memories")
-            terminal.say(f"{one.trajectory.id}  {one.commit[:12]} {one.fate}: evidence {against} {memories}")
-    tally = {fate: sum(one.fate is fate for one in settled) for fate in Fate}
-    noted = sum(len(one.signals) for one in settled)
+    for settlement in settlements:
+        if settlement.signals:
+            against = "against" if settlement.fate is Fate.REVERTED else "for"
+            memories = figures.counted(len(settlement.signals), "memory", "memories")
+            terminal.say(
+                f"{settlement.trajectory.id}  {settlement.commit[:12]} {settlement.fate}: evidence {against} {memories}"
+            )
+    tally = {fate: sum(settlement.fate is fate for settlement in settlements) for fate in Fate}
+    signal_count = sum(len(settlement.signals) for settlement in settlements)
     verb = "would be noted" if args.dry_run else "noted"
     terminal.tell(
-        f"{figures.counted(len(settled), 'session')} with commits in {plain.one_line(namespace)}: "
+        f"{figures.counted(len(settlements), 'session')} with commits in {plain.one_line(namespace)}: "
         + ", ".join(f"{count:,} {fate}" for fate, count in tally.items())
-        + f"; {figures.counted(noted, 'signal')} {verb}."
+        + f"; {figures.counted(signal_count, 'signal')} {verb}."
     )
 
 
-def _as_json(settled: SettledCommit) -> dict[str, Any]:
+def _as_json(settlement: SettledCommit) -> dict[str, Any]:
     return {
-        "session": settled.trajectory.id,
-        "commit": settled.commit,
-        "fate": settled.fate,
+        "session": settlement.trajectory.id,
+        "commit": settlement.commit,
+        "fate": settlement.fate,
         "signals": [
-            {"memory_id": item.memory_id, "positive": item.positive, "weight": item.weight} for item in settled.signals
+            {"memory_id": item.memory_id, "positive": item.positive, "weight": item.weight}
+            for item in settlement.signals
         ],
     }
 

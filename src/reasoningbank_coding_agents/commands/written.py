@@ -51,10 +51,12 @@ def _run(kind: str, args: Namespace, terminal: Terminal) -> int:
     for name in ("limit", "max_tokens"):
         if getattr(args, name) < 1:
             raise InvalidInput(f"--{name.replace('_', '-')} must be from 1 on, not {getattr(args, name)}.")
-    with open_bank(args) as found:
-        namespace = found.bank.namespace
-        memories, rules = ((), []) if args.remove else (_memories(found.bank), _rules(found.bank))
-        page = page_of(kind, memories, _request(args), _clashes(found.bank), rules)
+    with open_bank(args) as handle:
+        namespace = handle.bank.namespace
+        memories, rules = ((), []) if args.remove else (_memories(handle.bank), _rules(handle.bank))
+        least = Trust.TRUSTED if args.trusted else Trust.WORKING
+        request = Wanted(limit=args.limit, max_tokens=args.max_tokens, least_trust=least, untried=args.untried)
+        page = page_of(kind, memories, request, _clashes(handle.bank), rules)
     if args.to == "-":
         terminal.verbatim_lines(page.lines)
         return 0
@@ -72,32 +74,27 @@ def _run(kind: str, args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _request(args: Namespace) -> Wanted:
-    least = Trust.TRUSTED if args.trusted else Trust.WORKING
-    return Wanted(limit=args.limit, max_tokens=args.max_tokens, least_trust=least, untried=args.untried)
-
-
 def _rules(bank: ReasoningBank) -> list[Rule]:
     """Rules of this project. Those about the person are no business of whoever else reads the file."""
     return rules_to_tell([rule for rule in bank.rules.in_force() if rule.namespace == bank.namespace])
 
 
 def _memories(bank: ReasoningBank) -> Iterator[Remembered]:
-    """Of this namespace, and what its team and the whole tenant share; a page at a time."""
-    seen: set[str] = set()
-    shared: dict[str, Any] = {"namespace": EVERY_NAMESPACE, "scope": (Scope.TEAM, Scope.ORG)}
+    """Memories of this namespace, and those that its team and the whole tenant share; a page at a time."""
+    shared_ids: set[str] = set()
+    shared_filter: dict[str, Any] = {"namespace": EVERY_NAMESPACE, "scope": (Scope.TEAM, Scope.ORG)}
     teams = bank.teams.now()
-    for where in ({}, shared):
+    for where in ({}, shared_filter):
         before: str | None = None
         while page := bank.list(limit=_AT_ONCE, before=before, **where):
             yield from (
                 item
                 for item in page
-                if item.id not in seen
+                if item.id not in shared_ids
                 and (item.scope is not Scope.TEAM or teams.are_mates(item.namespace, bank.namespace))
             )
             # What is shared may lie in this namespace too.
-            seen.update(item.id for item in page if item.scope is not Scope.PROJECT)
+            shared_ids.update(item.id for item in page if item.scope is not Scope.PROJECT)
             before = position_of(page[-1].memory)
 
 
@@ -131,16 +128,16 @@ def _tell(args: Namespace, terminal: Terminal, change: FileChange, page: AdviceP
                 "rules": page.rules,
                 "memories": [item.id for item in page.memories],
                 "tokens": page.tokens,
-                "contested": [{"left_out": one.id, "contradicts": other.id} for one, other in page.contested],
+                "contested": [{"left_out": loser.id, "contradicts": other.id} for loser, other in page.contested],
                 "diff": change.diff,
             }
         )
         return
     if args.dry_run and change.kind != "unchanged":
         terminal.say(change.diff)
-    held = figures.counted(len(page.memories), "memory", "memories")
+    contents = figures.counted(len(page.memories), "memory", "memories")
     if page.rules:
-        held = f"{figures.counted(page.rules, 'rule')} of yours, {held}"
+        contents = f"{figures.counted(page.rules, 'rule')} of yours, {contents}"
     if args.remove:
         terminal.tell(f"{change.target.path} {change.kind}.")
     elif not page.lines and change.kind == "unchanged":
@@ -149,10 +146,10 @@ def _tell(args: Namespace, terminal: Terminal, change: FileChange, page: AdviceP
         )
     else:
         verb = f"would be {change.kind}" if args.dry_run and change.kind != "unchanged" else change.kind
-        terminal.tell(f"{change.target.path} {verb}: {held}, about {page.tokens:,} tokens.")
-        for left_out, kept in page.contested[:_MOST_NAMED]:
+        terminal.tell(f"{change.target.path} {verb}: {contents}, about {page.tokens:,} tokens.")
+        for left_out, winner in page.contested[:_MOST_NAMED]:
             terminal.tell(
-                f"Left out: “{plain.one_line(left_out.title)}” contradicts “{plain.one_line(kept.title)}”, "
+                f"Left out: “{plain.one_line(left_out.title)}” contradicts “{plain.one_line(winner.title)}”, "
                 "which has more to say for it."
             )
 

@@ -38,9 +38,9 @@ def _create(args: Namespace, terminal: Terminal) -> int:
     lifetime = lifetime_s(args.expires)
     if args.origin == USER:
         check_is_user("make a token that speaks for the user")
-    with open_bank(args, create=True) as found:
+    with open_bank(args, create=True) as handle:
         text, token = tokens.create(
-            found.bank.context.store,
+            handle.bank.context.store,
             tenant=args.tenant,
             scope=args.scope,
             name=args.name,
@@ -63,12 +63,12 @@ def _list_options(parser: ArgumentParser) -> None:
 
 def _list(args: Namespace, terminal: Terminal) -> int:
     now = time.time()
-    with open_bank(args) as found:
-        listed = [t for t in found.bank.context.store.tokens() if args.tenant in (None, t.tenant)]
+    with open_bank(args) as handle:
+        entries = [t for t in handle.bank.context.store.tokens() if args.tenant in (None, t.tenant)]
     if terminal.as_json:
-        terminal.json({"tokens": [_json(token, now) for token in listed]})
+        terminal.json({"tokens": [_json(token, now) for token in entries]})
         return 0
-    if not listed:
+    if not entries:
         terminal.tell(f"No tokens yet: `{PROGRAM} token create --tenant NAME --scope read` makes one.")
         return 0
     columns = [
@@ -80,7 +80,7 @@ def _list(args: Namespace, terminal: Terminal) -> int:
         Column(name="NAME", elastic=True),
     ]
     rows = [
-        [t.id, t.tenant, " ".join(t.scopes), _state(t, now), figures.ago(t.created_at, now), t.name] for t in listed
+        [t.id, t.tenant, " ".join(t.scopes), _state(t, now), figures.ago(t.created_at, now), t.name] for t in entries
     ]
     show(terminal, columns, rows)
     return 0

@@ -24,19 +24,19 @@ def _options(parser: ArgumentParser) -> None:
 
 def _run(args: Namespace, terminal: Terminal) -> int:
     require_server()
-    served = ArgumentParser()
-    http_options(served)
-    add_serving(served)
+    parser = ArgumentParser()
+    http_options(parser)
+    add_serving(parser)
     # Whoever looks changes nothing by looking: nobody distils or tidies up meanwhile. And a link is needed, for other
     # users of this machine can reach the port too.
     looking = ["--ui", "--require-token", "--workers", "0", "--no-consolidate"]
-    options = Namespace(**{**vars(served.parse_args(looking)), **vars(args), "port": _port(args.port)})
+    options = Namespace(**{**vars(parser.parse_args(looking)), **vars(args), "port": _port(args.port)})
     return serve_http(options, terminal, lambda link: _open(link, terminal, browser=not args.no_browser))
 
 
-def _port(asked: int | None) -> int:
-    if asked is not None:
-        return asked
+def _port(port: int | None) -> int:
+    if port is not None:
+        return port
     from reasoningbank_server.server import listening_socket
 
     try:
@@ -50,8 +50,8 @@ def _open(link: str, terminal: Terminal, *, browser: bool) -> None:
     if terminal.as_json:
         terminal.json({"link": link})
         terminal.out.flush()
-    opened = browser and webbrowser.open(link)
-    terminal.tell(f"{'Opened in your browser' if opened else 'Open this in your browser, once, within 10 minutes'}:")
+    is_open = browser and webbrowser.open(link)
+    terminal.tell(f"{'Opened in your browser' if is_open else 'Open this in your browser, once, within 10 minutes'}:")
     terminal.tell(link)
     terminal.tell("Ctrl+C ends it.")
 

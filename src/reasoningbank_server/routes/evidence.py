@@ -14,8 +14,8 @@ from reasoningbank_server.identity import source_for
 
 
 def _confidence_json(confidence: Confidence) -> dict[str, Any]:
-    shown = confidence_json(confidence)
-    return {"new_confidence": shown.pop("confidence"), **shown}
+    fields = confidence_json(confidence)
+    return {"new_confidence": fields.pop("confidence"), **fields}
 
 
 def _feedback(call: Call) -> Reply:
@@ -49,13 +49,13 @@ def _stability(call: Call) -> Reply:
 
 
 def _history(call: Call) -> Reply:
-    asked = {name: call.query[name] for name in ("policy", "context_match") if name in call.query}
-    return Reply(body=history_json(call.bank.history(call.path["id"], **asked)))
+    options = {name: call.query[name] for name in ("policy", "context_match") if name in call.query}
+    return Reply(body=history_json(call.bank.history(call.path["id"], **options)))
 
 
 def _appearances(call: Call) -> Reply:
-    found = call.bank.shown_to(call.path["id"], limit=call.query.get("limit", DEFAULT_LIST_LIMIT))
-    return Reply(body={"sessions": [appearance_json(one) for one in found]})
+    appearances = call.bank.shown_to(call.path["id"], limit=call.query.get("limit", DEFAULT_LIST_LIMIT))
+    return Reply(body={"sessions": [appearance_json(appearance) for appearance in appearances]})
 
 
 ENDPOINTS = (

@@ -25,22 +25,24 @@ def _changes(call: Call) -> Reply:
     limit = call.query.get("limit", DEFAULT_LIMIT)
     start = 0 if after in (None, "", "0") else call.seal.opened_number(tenant, PURPOSE, after)
     store = call.bank.context.store
-    found: list[Change] = []
-    place, looked_at, ended = start, 0, False
-    while len(found) < limit and looked_at < LOOKED_AT and not ended:
+    changes: list[Change] = []
+    place, looked_at, at_end = start, 0, False
+    while len(changes) < limit and looked_at < LOOKED_AT and not at_end:
         rows = store.changes(place, MOST_LISTED)
         looked_at += len(rows)
-        ended = len(rows) < MOST_LISTED
+        at_end = len(rows) < MOST_LISTED
         for row in rows:
-            if len(found) == limit:
-                ended = False
+            if len(changes) == limit:
+                at_end = False
                 break
             place = row.seq
             if row.tenant == tenant:
-                found.append(row)
+                changes.append(row)
     # Also without anything new: the cursor says how far was looked, and is where to go on.
     following = call.seal.number(tenant, PURPOSE, place)
-    return Reply(body={"changes": [change_json(call.seal, one) for one in found], "next": following, "more": not ended})
+    return Reply(
+        body={"changes": [change_json(call.seal, change) for change in changes], "next": following, "more": not at_end}
+    )
 
 
 ENDPOINTS = (

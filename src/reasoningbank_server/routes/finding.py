@@ -10,17 +10,17 @@ from reasoningbank_server.endpoint import Call, Endpoint, Reply
 def _search(call: Call) -> Reply:
     options = dict(call.body)
     query, explain = options.pop("query"), options.pop("explain", True)
-    found = found_json(call.bank.search(query, **options), explain=explain)
+    result = found_json(call.bank.search(query, **options), explain=explain)
     if not call.principal.operator:
         # The backlog is everybody's; how long it is would tell one tenant what the others do.
-        found["not_yet_indexed"] = min(1, found["not_yet_indexed"])
-    return Reply(body=found)
+        result["not_yet_indexed"] = min(1, result["not_yet_indexed"])
+    return Reply(body=result)
 
 
 def _inject(call: Call) -> Reply:
     options = dict(call.body)
-    given = call.bank.injection(options.pop("task"), **options)
-    return Reply(body={"text": given.text, "reason": given.reason})
+    injection = call.bank.injection(options.pop("task"), **options)
+    return Reply(body={"text": injection.text, "reason": injection.reason})
 
 
 def _compare(call: Call) -> Reply:

@@ -13,13 +13,13 @@ _SECONDS_A_DAY = 86_400.0
 
 def _list(call: Call) -> Reply:
     days, every = call.query.get("days"), call.query.get("every_namespace", False)
-    found = call.bank.gaps.list(
+    gaps = call.bank.gaps.list(
         namespace="*" if every else None,
         since=None if days is None else call.bank.context.clock() - days * _SECONDS_A_DAY,
         limit=call.query.get("limit", DEFAULT_LIST_LIMIT),
     )
-    shown = [gap_json(gap) for gap in found.open]
-    return Reply(body={"gaps": shown, "answered": found.answered, "unchecked": found.unchecked})
+    open_gaps = [gap_json(gap) for gap in gaps.open]
+    return Reply(body={"gaps": open_gaps, "answered": gaps.answered, "unchecked": gaps.unchecked})
 
 
 def _forget(call: Call) -> Reply:

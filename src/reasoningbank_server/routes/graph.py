@@ -48,9 +48,9 @@ _CYPHER_JSON = (
 def _add(call: Call) -> Reply:
     body = call.body
     origin = origin_for(call.principal, body.get("origin"))
-    told = [body.get(name, []) for name in ("nodes", "edges", "lessons")]
-    added = call.bank.graph.add(*told, origin=origin)
-    return Reply(status=201, body=added_json(added))
+    parts = [body.get(name, []) for name in ("nodes", "edges", "lessons")]
+    addition = call.bank.graph.add(*parts, origin=origin)
+    return Reply(status=201, body=added_json(addition))
 
 
 def _node(call: Call) -> Reply:
@@ -86,15 +86,15 @@ def _walk(call: Call) -> Reply:
     budget = body.pop("max_tokens", DEFAULT_TOKENS)
     if ("query" in body) == ("seeds" in body):
         raise InvalidInput("Say where the walk begins: query, or seeds.")
-    return _walked(call.bank.graph.walk(body.pop("query", ""), **body), budget)
+    return _walk_reply(call.bank.graph.walk(body.pop("query", ""), **body), budget)
 
 
 def _question(call: Call) -> Reply:
     walk = getattr(call.bank.graph, call.body["ask"])(call.body["about"])
-    return _walked(walk, call.body.get("max_tokens", DEFAULT_TOKENS))
+    return _walk_reply(walk, call.body.get("max_tokens", DEFAULT_TOKENS))
 
 
-def _walked(walk: Walk, budget: int) -> Reply:
+def _walk_reply(walk: Walk, budget: int) -> Reply:
     return Reply(body={**walk_json(walk), "text": render_walk(walk, budget)})
 
 
@@ -140,10 +140,10 @@ def _import(call: Call) -> Reply:
         file.flush()
         options = {name: call.body[name] for name in ("layout", "dry_run") if name in call.body}
         try:
-            done = call.bank.graph.import_file(path, **options)
+            tally = call.bank.graph.import_file(path, **options)
         except ImportRejected as error:
             raise Problem(400, "invalid_input", str(error).replace(str(path), "The text")) from None
-    return Reply(body=imported_graph_json(done))
+    return Reply(body=imported_graph_json(tally))
 
 
 ENDPOINTS = (

@@ -13,21 +13,20 @@ from reasoningbank_server import schemas
 from reasoningbank_server.endpoint import Call, Endpoint, Parameter, Reply, always
 
 MOST_LISTED = 500
-MOST_NAME_CHARS = 300
 STANDINGS = ("waiting", "running", "done", "dead", "discarded")
 DEFAULT_WORKED_OFF = 10
 MOST_WORKED_OFF = 100
-"""By one request; what is left is done by the next, or by the workers."""
+"""Most sessions distilled by one request; the rest is for the next one, or the workers."""
 
 
 def _list(call: Call) -> Reply:
     namespace = None if call.query.get("every_namespace", False) else call.bank.namespace
-    found = call.bank.jobs.list(
+    items = call.bank.jobs.list(
         state=call.query.get("state"), namespace=namespace, limit=call.query.get("limit", DEFAULT_LIMIT)
     )
-    names = {one: name[:MOST_NAME_CHARS] for one, name in job_names(call.bank.context, [i.job for i in found]).items()}
+    names = {job_id: name[:300] for job_id, name in job_names(call.bank.context, [i.job for i in items]).items()}
     tally = call.bank.jobs.tally(namespace=namespace)
-    return Reply(body={"jobs": [job_json(item) for item in found], "tally": tally, "names": names})
+    return Reply(body={"jobs": [job_json(item) for item in items], "tally": tally, "names": names})
 
 
 def _get(call: Call) -> Reply:
@@ -43,8 +42,8 @@ def _discard(call: Call) -> Reply:
 
 
 def _next(call: Call) -> Reply:
-    handed = call.bank.jobs.next(call.body.get("job"))
-    return Reply(body={"job": None if handed is None else handed_json(handed)})
+    assignment = call.bank.jobs.next(call.body.get("job"))
+    return Reply(body={"job": None if assignment is None else handed_json(assignment)})
 
 
 def _answer(call: Call) -> Reply:
@@ -54,8 +53,8 @@ def _answer(call: Call) -> Reply:
 def _distill(call: Call) -> Reply:
     # One at a time: a server's own workers are the ones to hurry.
     shift = Shift(workers=1, batch=1, most=call.body.get("limit", DEFAULT_WORKED_OFF))
-    told: dict[str, Any] = distilled_json(call.bank.distill(shift))
-    return Reply(body={**told, "distiller": call.bank.learning.distiller})
+    fields: dict[str, Any] = distilled_json(call.bank.distill(shift))
+    return Reply(body={**fields, "distiller": call.bank.learning.distiller})
 
 
 def _spending(call: Call) -> Reply:

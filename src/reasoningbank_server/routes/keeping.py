@@ -38,11 +38,11 @@ def _status(call: Call) -> Reply:
 def _me(call: Call) -> Reply:
     who = call.principal
     scopes = [scope for scope in SCOPES if scope in who.scopes]
-    told = {"tenant": who.tenant, "name": who.name, "origin": who.origin, "scopes": scopes, "operator": who.operator}
+    fields = {"tenant": who.tenant, "name": who.name, "origin": who.origin, "scopes": scopes, "operator": who.operator}
     in_use = {
         name: "admin" in scopes and plugin.load().is_in_use(call.bank) for name, plugin in plugins("routes").items()
     }
-    return Reply(body={**told, "namespace": call.bank.namespace, **in_use})
+    return Reply(body={**fields, "namespace": call.bank.namespace, **in_use})
 
 
 def _verify(call: Call) -> Reply:

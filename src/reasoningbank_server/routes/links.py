@@ -25,8 +25,8 @@ def _unlink(call: Call) -> Reply:
 
 
 def _neighbours(call: Call) -> Reply:
-    found = call.bank.neighbours(call.path["id"], **call.query)
-    return Reply(body={"neighbours": [neighbour_json(one) for one in found]})
+    neighbours = call.bank.neighbours(call.path["id"], **call.query)
+    return Reply(body={"neighbours": [neighbour_json(neighbour) for neighbour in neighbours]})
 
 
 def _edges(call: Call) -> Reply:

@@ -19,7 +19,6 @@ from reasoningbank_server.identity import origin_for, require
 from reasoningbank_server.problems import Problem
 
 MOST_LISTED = 500
-AT_A_TIME = 50
 MOST_LISTED_CHARS = 4_000_000
 """A page ends early when its memories are long; its cursor leads on."""
 _EXAMPLE = {
@@ -64,17 +63,18 @@ def _get_by_key(call: Call) -> Reply:
 
 
 def _list(call: Call) -> Reply:
-    asked = dict(call.query)
+    filters = dict(call.query)
     limit, cursor, state = (
-        asked.pop("limit", DEFAULT_LIST_LIMIT),
-        asked.pop("cursor", None),
-        asked.pop("state", "active"),
+        filters.pop("limit", DEFAULT_LIST_LIMIT),
+        filters.pop("cursor", None),
+        filters.pop("state", "active"),
     )
-    every = asked.pop("every_namespace", False)
-    purpose = f"memories {_digest(asked)} {state} {every} {call.bank.namespace}"
+    every = filters.pop("every_namespace", False)
+    digest = blake2b(repr(sorted(filters.items())).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    purpose = f"memories {digest} {state} {every} {call.bank.namespace}"
     tenant = call.principal.tenant
     before = None if cursor is None else call.seal.opened(tenant, purpose, cursor).decode()
-    where = {("tags" if name == "tag" else name): value for name, value in asked.items()}
+    where = {("tags" if name == "tag" else name): value for name, value in filters.items()}
     where |= {"namespace": "*" if every else None, "state": None if state == "any" else state}
     page, more = _page(call, where, limit, before)
     following = call.seal.closed(tenant, purpose, position_of(page[-1].memory).encode()) if more else None
@@ -86,32 +86,31 @@ def _page(call: Call, where: dict[str, Any], limit: int, before: str | None) -> 
     page: list[Remembered] = []
     size = 0
     while True:
-        wanted = min(limit - len(page), AT_A_TIME) + 1
-        items = call.bank.list(**where, limit=wanted, before=before)
-        for item in items[: wanted - 1]:
+        # Fifty at a time, and one more to see if there are more.
+        count = min(limit - len(page), 50) + 1
+        items = call.bank.list(**where, limit=count, before=before)
+        for item in items[: count - 1]:
             page.append(item)
             size += len(item.content) + len(item.description)
             if size > MOST_LISTED_CHARS:
                 return page, len(items) > items.index(item) + 1
-        if len(items) < wanted or len(page) == limit:
-            return page, len(items) == wanted
+        if len(items) < count or len(page) == limit:
+            return page, len(items) == count
         before = position_of(page[-1].memory)
-
-
-def _digest(asked: Mapping[str, Any]) -> str:
-    return blake2b(repr(sorted(asked.items())).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def _edit(call: Call) -> Reply:
     changes = dict(call.body)
-    expected = changes.pop("expected_revision", None)
+    body_revision = changes.pop("expected_revision", None)
     if not changes:
         raise InvalidInput("The body changes nothing.")
-    matched = _revision_of(call.if_match)
-    if matched is not None and call.bank.get(call.path["id"]).memory.revision != matched:
+    etag_revision = _revision_of(call.if_match)
+    if etag_revision is not None and call.bank.get(call.path["id"]).memory.revision != etag_revision:
         raise Problem(412, "precondition_failed", "The memory changed since it was read: read it again first.")
     return memory_reply(
-        call.bank.edit(call.path["id"], expected_revision=expected or matched, editor=call.principal.origin, **changes)
+        call.bank.edit(
+            call.path["id"], expected_revision=body_revision or etag_revision, editor=call.principal.origin, **changes
+        )
     )
 
 

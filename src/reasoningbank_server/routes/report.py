@@ -15,18 +15,18 @@ _SECONDS_A_DAY = 86_400.0
 
 def _report(call: Call) -> Reply:
     days, every = call.query.get("days"), call.query.get("every_namespace", False)
-    found = call.bank.report(
+    report = call.bank.report(
         namespace="*" if every else None,
         since=None if days is None else call.bank.context.clock() - days * _SECONDS_A_DAY,
         limit=call.query.get("limit", DEFAULT_LIST_LIMIT),
     )
-    return Reply(body=report_json(found))
+    return Reply(body=report_json(report))
 
 
 def _trends(call: Call) -> Reply:
     every = call.query.get("every_namespace", False)
-    found = call.bank.trends(days=call.query.get("days", DEFAULT_DAYS), namespace="*" if every else None)
-    return Reply(body=trends_json(found))
+    trends = call.bank.trends(days=call.query.get("days", DEFAULT_DAYS), namespace="*" if every else None)
+    return Reply(body=trends_json(trends))
 
 
 _LINES = {"type": "array", "items": {"type": "object"}}

@@ -13,8 +13,8 @@ from reasoningbank_server.endpoint import Call, Endpoint, Parameter, Reply
 def _list(call: Call) -> Reply:
     require_user(call.principal.origin, "read what is proposed as a rule")
     namespaces = (EVERY_NAMESPACE,) if call.query.get("every_namespace") else ()
-    in_force, proposed = call.bank.rules.in_force(*namespaces), call.bank.rules.proposed(*namespaces)
-    return Reply(body={"in_force": [*map(rule_json, in_force)], "proposed": [*map(rule_json, proposed)]})
+    in_force, proposals = call.bank.rules.in_force(*namespaces), call.bank.rules.proposed(*namespaces)
+    return Reply(body={"in_force": [*map(rule_json, in_force)], "proposed": [*map(rule_json, proposals)]})
 
 
 def _add(call: Call) -> Reply:

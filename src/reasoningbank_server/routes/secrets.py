@@ -26,19 +26,19 @@ def _rules(call: Call) -> Reply:
 
 
 def _rule(call: Call) -> Reply:
-    ruled = call.bank.secrets.scrubbing
+    scrubbing = call.bank.secrets.scrubbing
     for value in call.body.get("allow", ()):
-        ruled = allowing(ruled, value)
+        scrubbing = allowing(scrubbing, value)
     for value in call.body.get("disallow", ()):
-        ruled = refusing(ruled, value)
+        scrubbing = refusing(scrubbing, value)
     if "personal" in call.body:
-        ruled = with_personal(ruled, tuple(call.body["personal"]))
-    call.bank.secrets.set_scrubbing(ruled)
-    return Reply(body=_rules_json(ruled))
+        scrubbing = with_personal(scrubbing, tuple(call.body["personal"]))
+    call.bank.secrets.set_scrubbing(scrubbing)
+    return Reply(body=_rules_json(scrubbing))
 
 
-def _rules_json(ruled: Scrubbing) -> dict[str, list[str]]:
-    return {"allowed": list(ruled.allow), "personal": list(ruled.personal)}
+def _rules_json(scrubbing: Scrubbing) -> dict[str, list[str]]:
+    return {"allowed": list(scrubbing.allow), "personal": list(scrubbing.personal)}
 
 
 _VALUES = {"type": "array", "items": schemas.text(MAX_CONTENT_CHARS, minLength=1), "maxItems": 100}

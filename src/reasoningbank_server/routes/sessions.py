@@ -18,8 +18,8 @@ def _start(call: Call) -> Reply:
     body = rename_aliases(call.body, NAMESPACE_ALIASES)
     # What is learned from the session will come from there.
     speaker = origin_for(call.principal, (body.get("metadata") or {}).get("origin"))
-    started = call.bank.start_session(body.pop("task"), speaker=speaker, **body)
-    return Reply(status=201, body=trajectory_json(started))
+    trajectory = call.bank.start_session(body.pop("task"), speaker=speaker, **body)
+    return Reply(status=201, body=trajectory_json(trajectory))
 
 
 def _step(call: Call) -> Reply:
@@ -29,9 +29,9 @@ def _step(call: Call) -> Reply:
 
 
 def _end(call: Call) -> Reply:
-    ended = call.bank.end_session(call.path["id"], call.body["outcome"], used=call.body.get("used", ()))
-    shown = trajectory_json(ended.trajectory)
-    return Reply(body={**shown, "step_count": ended.steps, "signals": [signal_json(s) for s in ended.signals]})
+    ending = call.bank.end_session(call.path["id"], call.body["outcome"], used=call.body.get("used", ()))
+    fields = trajectory_json(ending.trajectory)
+    return Reply(body={**fields, "step_count": ending.steps, "signals": [signal_json(s) for s in ending.signals]})
 
 
 def _note_shown(bank: Bank) -> None:

@@ -21,8 +21,8 @@ def _origins(call: Call) -> Reply:
 
 
 def _rulings(call: Call) -> Reply:
-    found = call.bank.trust.rulings(limit=call.query.get("limit", DEFAULT_LIST_LIMIT))
-    return Reply(body={"rulings": [ruling_json(ruling) for ruling in found]})
+    rulings = call.bank.trust.rulings(limit=call.query.get("limit", DEFAULT_LIST_LIMIT))
+    return Reply(body={"rulings": [ruling_json(ruling) for ruling in rulings]})
 
 
 def _trust(call: Call) -> Reply:
@@ -31,27 +31,27 @@ def _trust(call: Call) -> Reply:
 
 def _rule(call: Call) -> Reply:
     bank, body = call.bank, call.body
-    target, said = body["target"], {"comment": body.get("comment", ""), "dry_run": _is_rehearsal(body)}
+    target, options = body["target"], {"comment": body.get("comment", ""), "dry_run": _is_rehearsal(body)}
     match RulingKind(body["kind"]):
         case RulingKind.APPROVE:
             # An agent has a voice under its own credentials only: nobody knows who comes without any.
-            told = _for_the_user(call, said) if call.principal is LOCAL_AGENT else said
-            ruling = bank.trust.approve(target, voice=call.principal.origin, **told)
+            approval = _for_the_user(call, options) if call.principal is LOCAL_AGENT else options
+            ruling = bank.trust.approve(target, voice=call.principal.origin, **approval)
         case RulingKind.REJECT:
-            ruling = bank.trust.reject(target, **_for_the_user(call, said))
+            ruling = bank.trust.reject(target, **_for_the_user(call, options))
         case RulingKind.REVOKE:
-            ruling = bank.trust.revoke(target, **_for_the_user(call, said))
+            ruling = bank.trust.revoke(target, **_for_the_user(call, options))
         case RulingKind.QUARANTINE | RulingKind.QUOTE | RulingKind.BELIEVE as kind:
-            ruling = bank.trust.give(target, PEER_RULINGS[kind], **_for_the_user(call, said))
+            ruling = bank.trust.give(target, PEER_RULINGS[kind], **_for_the_user(call, options))
         case RulingKind.UNDO:
-            ruling = bank.trust.undo(target, **_for_the_user(call, said))
-    return Reply(status=201, body={**ruling_json(ruling), "dry_run": said["dry_run"]})
+            ruling = bank.trust.undo(target, **_for_the_user(call, options))
+    return Reply(status=201, body={**ruling_json(ruling), "dry_run": options["dry_run"]})
 
 
-def _for_the_user(call: Call, said: dict[str, Any]) -> dict[str, Any]:
-    """These are written down as the user's own decisions."""
+def _for_the_user(call: Call, options: dict[str, Any]) -> dict[str, Any]:
+    """Options of a ruling that is written down as the user's own decision; agents are refused."""
     require_user(call.principal.origin, call.body["kind"])
-    return said
+    return options
 
 
 def _is_rehearsal(body: Any) -> bool:

@@ -11,10 +11,10 @@ from reasoningbank_server.endpoint import Call, Endpoint, Reply
 def _consolidate(call: Call) -> Reply:
     wish = dict(call.body)
     every = wish.pop("every_namespace", False)
-    done = call.bank.consolidate(
+    consolidation = call.bank.consolidate(
         **wish, namespace=EVERY_NAMESPACE if every else call.bank.namespace, source=call.principal.origin
     )
-    return Reply(body=consolidated_json(done, dry_run=wish.get("dry_run", False)))
+    return Reply(body=consolidated_json(consolidation, dry_run=wish.get("dry_run", False)))
 
 
 def _history(call: Call) -> Reply:
@@ -30,7 +30,7 @@ def _undo(call: Call) -> Reply:
 
 
 def _list_faded(call: Call) -> Reply:
-    return Reply(body={"faded": [faded_json(faded) for faded in call.bank.upkeep.faded()]})
+    return Reply(body={"faded": [faded_json(item) for item in call.bank.upkeep.faded()]})
 
 
 ENDPOINTS = (

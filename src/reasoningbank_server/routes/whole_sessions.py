@@ -39,7 +39,7 @@ def _ingest(call: Call) -> Reply:
         file.write(call.body["text"].encode("utf-8", "replace"))
         file.flush()
         try:
-            taken = call.bank.ingest(
+            tally = call.bank.ingest(
                 path,
                 namespace=call.bank.namespace,
                 layout=call.body.get("layout"),
@@ -50,14 +50,14 @@ def _ingest(call: Call) -> Reply:
             raise Problem(400, "invalid_input", str(error).replace(str(path), "The text")) from None
     return Reply(
         body={
-            "added": taken.added,
-            "grown": taken.grown,
-            "known": taken.known,
-            "steps": taken.steps,
+            "added": tally.added,
+            "grown": tally.grown,
+            "known": tally.known,
+            "steps": tally.steps,
             "skipped": [
-                {"what": item.what.replace(path.name, "transcript", 1), "why": item.why} for item in taken.skipped
+                {"what": item.what.replace(path.name, "transcript", 1), "why": item.why} for item in tally.skipped
             ],
-            "jobs": list(taken.jobs),
+            "jobs": list(tally.jobs),
         }
     )
 

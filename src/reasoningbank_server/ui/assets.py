@@ -31,7 +31,7 @@ class Asset:
     media_type: bytes
     body: bytes
     packed: bytes
-    """By gzip."""
+    """The body by gzip."""
 
 
 @cache
@@ -40,20 +40,19 @@ def assets() -> dict[str, Asset]:
     read = dict(_walk(files("reasoningbank_server.ui") / "static", ""))
     digest = hashlib.sha256(b"".join(name.encode() + body for name, body in sorted(read.items()))).hexdigest()[:12]
     read[INDEX] = read[INDEX].replace(PLACE, f"/ui/files/{digest}/".encode())
-    return {name: _asset(name, body) for name, body in read.items()}
+    return {
+        name: Asset(
+            media_type=_TYPES[name.rpartition(".")[2]], body=body, packed=gzip.compress(body, compresslevel=9, mtime=0)
+        )
+        for name, body in read.items()
+    }
 
 
 def _walk(folder: Traversable, before: str) -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
-    for one in folder.iterdir():
-        if one.is_dir():
-            found += _walk(one, f"{before}{one.name}/")
-        elif one.name.rpartition(".")[2] in _TYPES:
-            found.append((f"{before}{one.name}", one.read_bytes()))
-    return found
-
-
-def _asset(name: str, body: bytes) -> Asset:
-    return Asset(
-        media_type=_TYPES[name.rpartition(".")[2]], body=body, packed=gzip.compress(body, compresslevel=9, mtime=0)
-    )
+    contents: list[tuple[str, bytes]] = []
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            contents += _walk(entry, f"{before}{entry.name}/")
+        elif entry.name.rpartition(".")[2] in _TYPES:
+            contents.append((f"{before}{entry.name}", entry.read_bytes()))
+    return contents

@@ -41,7 +41,7 @@ class Entrance:
         self._lock = threading.Lock()
 
     def make_link_code(self) -> str:
-        """What the one-time link carries behind its hash sign, where no server and no log sees it."""
+        """The code that the one-time link carries behind its hash sign, where no server and no log sees it."""
         code = token_urlsafe(_RANDOM_BYTES)
         with self._lock:
             self._links[_digest(code)] = self._clock() + LINK_S
@@ -59,21 +59,21 @@ class Entrance:
         ends = now + SESSION_S if until is None else min(until, now + SESSION_S)
         session = PageSession(key=_digest(secret), authorization=authorization, until=ends)
         with self._lock:
-            lasting = {key: one for key, one in self._sessions.items() if now < one.until}
+            lasting = {key: other for key, other in self._sessions.items() if now < other.until}
             self._sessions = dict([*lasting.items()][-MOST_SESSIONS + 1 :])
             self._sessions[session.key] = session
         return f"{self.cookie}={secret}; Max-Age={int(ends - now)}{self._attributes}"
 
     def session(self, cookies: str | None) -> PageSession | None:
-        """Of a request by its Cookie header; None where it has none or it is over."""
+        """The session of a request by its Cookie header; None where it has none or it is over."""
         if not cookies or self.cookie not in cookies:
             return None
         try:
-            sent = SimpleCookie(cookies).get(self.cookie)
+            cookie = SimpleCookie(cookies).get(self.cookie)
         except CookieError:
             return None
-        found = None if sent is None else self._sessions.get(_digest(sent.value))
-        return found if found is not None and self._clock() < found.until else None
+        session = None if cookie is None else self._sessions.get(_digest(cookie.value))
+        return session if session is not None and self._clock() < session.until else None
 
     def stands(self, session: PageSession) -> bool:
         return session.key in self._sessions and self._clock() < session.until

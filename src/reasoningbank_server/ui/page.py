@@ -22,12 +22,9 @@ from reasoningbank_server.ui.entrance import Entrance
 
 PATH = "/ui"
 SESSION = "/ui/session"
-_FILES = "files"
 _MOST_BYTES = 16 << 10
-_MOST_DEEP = 4
 _WAIT_S = 10.0
 _EXCHANGE = {**obj((), code=text(200, minLength=1), token=text(8_000, minLength=1)), "minProperties": 1}
-_LINK_OVER = "This link was opened before, or is too old: `reasoningbank ui` makes another one."
 _HEADERS = tuple((name, POLICY if name == b"content-security-policy" else value) for name, value in SAFE)
 
 Check = Callable[[Request, Scope], Awaitable[Principal]]
@@ -44,7 +41,8 @@ class Page:
         request.route = PATH
         method = scope["method"]
         if scope["path"] == "/":
-            await _send_there(send)
+            await send({"type": "http.response.start", "status": 307, "headers": [*_HEADERS, (b"location", b"/ui/")]})
+            await send({"type": "http.response.body", "body": b""})
         elif scope["path"] == SESSION:
             await self._session(method, request, scope, receive, send)
         elif method in ("GET", "HEAD"):
@@ -54,45 +52,42 @@ class Page:
 
     async def _session(self, method: str, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         if method == "DELETE":
-            kept = self._entrance.end(request.text(b"cookie"))
+            cookie = self._entrance.end(request.text(b"cookie"))
         elif method == "POST":
-            kept = await self._begin(request, scope, receive)
+            cookie = await self._begin(request, scope, receive)
         else:
             raise Problem(405, "method_not_allowed", "Use POST or DELETE here.", ((b"allow", b"POST, DELETE"),))
-        await send_json(send, 200, as_bytes({"session": method == "POST"}), [(b"set-cookie", kept.encode())])
+        await send_json(send, 200, as_bytes({"session": method == "POST"}), [(b"set-cookie", cookie.encode())])
 
     async def _begin(self, request: Request, scope: Scope, receive: Receive) -> str:
         if request.media_type() != b"application/json":
             raise Problem(415, "unsupported_media_type", "Send the body as application/json.")
-        sent = await body_of(receive, request.fields.get(b"content-length"), _MOST_BYTES, _WAIT_S)
-        value: Any = parse_json(sent or b"{}", _MOST_DEEP)
+        data = await body_of(receive, request.fields.get(b"content-length"), _MOST_BYTES, _WAIT_S)
+        value: Any = parse_json(data or b"{}", 4)
         check_schema(_EXCHANGE, value)
         if "code" in value:
-            kept = self._entrance.redeem(value["code"])
-            if kept is None:
-                raise Unauthenticated(_LINK_OVER)
-            return kept
+            cookie = self._entrance.redeem(value["code"])
+            if cookie is None:
+                raise Unauthenticated(
+                    "This link was opened before, or is too old: `reasoningbank ui` makes another one."
+                )
+            return cookie
         request.authorization = f"Bearer {value['token'].strip()}"
         principal = await self._check(request, scope)
         return self._entrance.begin(request.authorization, principal.until)
 
 
-async def _send_there(send: Send) -> None:
-    await send({"type": "http.response.start", "status": 307, "headers": [*_HEADERS, (b"location", b"/ui/")]})
-    await send({"type": "http.response.body", "body": b""})
-
-
 async def _send_file(send: Send, scope: Scope) -> None:
     asset, lasting = _find(scope["path"])
-    packed = any(name == b"accept-encoding" and b"gzip" in value for name, value in scope["headers"])
-    body = asset.packed if packed else asset.body
+    accepts_gzip = any(name == b"accept-encoding" and b"gzip" in value for name, value in scope["headers"])
+    body = asset.packed if accepts_gzip else asset.body
     headers = [
-        *(one for one in _HEADERS if one[0] != b"cache-control"),
+        *(header for header in _HEADERS if header[0] != b"cache-control"),
         (b"cache-control", b"public, max-age=31536000, immutable" if lasting else b"no-cache"),
         (b"content-type", asset.media_type),
         (b"content-length", str(len(body)).encode()),
         (b"vary", b"accept-encoding"),
-        *([(b"content-encoding", b"gzip")] if packed else []),
+        *([(b"content-encoding", b"gzip")] if accepts_gzip else []),
     ]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})
@@ -101,9 +96,9 @@ async def _send_file(send: Send, scope: Scope) -> None:
 def _find(path: str) -> tuple[Asset, bool]:
     """A file, and whether its address names its contents; every other address is one of the page's own."""
     parts = path.removeprefix(PATH).strip("/").split("/")
-    if parts[0] != _FILES:
+    if parts[0] != "files":
         return assets()[INDEX], False
-    found = assets().get("/".join(parts[2:]))
-    if found is None:
+    asset = assets().get("/".join(parts[2:]))
+    if asset is None:
         raise Problem(404, "not_found", "The page has no such file.")
-    return found, True
+    return asset, True

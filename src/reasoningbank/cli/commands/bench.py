@@ -21,9 +21,9 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     for folder in (here, *here.parents):
         if (folder / "bench" / "__main__.py").is_file():
             terminal.tell(f"Running {folder / 'bench'}.")
-            handed = args.arguments[1:] if args.arguments[:1] == ["--"] else args.arguments
+            arguments = args.arguments[1:] if args.arguments[:1] == ["--"] else args.arguments
             return subprocess.run(  # noqa: S603 - this very Python, on the user's own checkout and words
-                [sys.executable, "-m", "bench", *handed], cwd=folder, check=False
+                [sys.executable, "-m", "bench", *arguments], cwd=folder, check=False
             ).returncode
     raise NotFound(
         f"There are no benchmarks at {here} or above it. They are in the repository, not in the installed "

@@ -43,9 +43,9 @@ def _edit(args: Namespace, terminal: Terminal) -> int:
         raise InvalidInput("Nothing to change: name at least one of --title, --content and the others.")
     if "content" in changes:
         changes["content"] = text_or_stdin(changes["content"], terminal)
-    with open_bank(args) as found:
-        before = found.bank.get(args.reference)
-        item = found.bank.edit(
+    with open_bank(args) as handle:
+        before = handle.bank.get(args.reference)
+        item = handle.bank.edit(
             args.reference,
             expected_revision=args.expected_revision,
             evidence=args.evidence,
@@ -70,7 +70,7 @@ def _delete_options(parser: ArgumentParser) -> None:
 
 
 def _dead_or_alive(bank: ReasoningBank, reference: str) -> Remembered:
-    """By id or key; where no live memory has the key, the forgotten one that had it."""
+    """The memory with this id or key; where no live memory has the key, the forgotten one that had it."""
     try:
         return bank.get(reference)
     except NotFound:
@@ -85,8 +85,8 @@ def _dead_or_alive(bank: ReasoningBank, reference: str) -> Remembered:
 
 
 def _delete(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        item = _dead_or_alive(found.bank, args.reference)
+    with open_bank(args) as handle:
+        item = _dead_or_alive(handle.bank, args.reference)
         title = plain.cut(plain.one_line(item.title), 60)
         if args.dry_run:
             how = "be erased for good" if args.erase else "be forgotten, with a way back"
@@ -96,13 +96,13 @@ def _delete(args: Namespace, terminal: Terminal) -> int:
             if item.memory.state is State.FORGOTTEN:
                 _report(item, terminal, "forgotten already; --erase removes it for good")
                 return 0
-            item = found.bank.forget(item.id, editor=speaker())
+            item = handle.bank.forget(item.id, editor=speaker())
             _report(item, terminal, f"forgotten: “{title}”. To undo: {PROGRAM} restore {item.id}")
             return 0
         if not args.yes and not terminal.confirmed(f"Erase “{title}” with its evidence and edges? There is no undo."):
             raise InvalidInput("Nothing was erased. To erase without being asked, add --yes.")
         check_is_user("erase a memory for good")
-        found.bank.erase(item.id)
+        handle.bank.erase(item.id)
     if terminal.as_json:
         terminal.json({"id": item.id, "erased": True})
     else:
@@ -115,10 +115,10 @@ def _restore_options(parser: ArgumentParser) -> None:
 
 
 def _restore(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        gone = _dead_or_alive(found.bank, args.reference)
-        before = gone.memory.state
-        item = found.bank.restore(gone.id, editor=speaker())
+    with open_bank(args) as handle:
+        previous = _dead_or_alive(handle.bank, args.reference)
+        before = previous.memory.state
+        item = handle.bank.restore(previous.id, editor=speaker())
     talk = "active already" if before is State.ACTIVE else f"restored: it was {before.value}"
     _report(item, terminal, talk)
     return 0

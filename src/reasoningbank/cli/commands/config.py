@@ -28,26 +28,28 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         return 0
     location = location_of(args)
     settings = find_settings(location, from_environment(), config=args.config)
-    chosen = {choice.name: choice for choice in settings.chosen}
+    choices = {choice.name: choice for choice in settings.chosen}
     notes = unread_files(location, args.config)
     if terminal.as_json:
-        terminal.json(_as_json(settings, chosen, notes, only_set=args.set))
+        terminal.json(_as_json(settings, choices, notes, only_set=args.set))
         return 0
-    _page(settings, chosen, terminal, only_set=args.set)
+    _page(settings, choices, terminal, only_set=args.set)
     for note in notes:
         terminal.tell(note)
     terminal.tell(_where(settings))
     return 0
 
 
-def _page(settings: Settings, chosen: dict[str, Choice], terminal: Terminal, *, only_set: bool) -> None:
-    """As a file that would set just this; what nobody has set stands in it as a comment."""
+def _page(settings: Settings, choices: dict[str, Choice], terminal: Terminal, *, only_set: bool) -> None:
+    """Print a file that would set just this; what nobody has set stands in it as a comment."""
     first = only_set
     if not only_set:
         terminal.say("# Lines with a # hold by default; the others are set, and say where.", dim=True)
     for section in SECTIONS:
         knobs = [
-            knob for knob in KNOBS if knob.section == section and _is_shown(knob, settings, chosen, only_set=only_set)
+            knob
+            for knob in KNOBS
+            if knob.section == section and (knob.name in choices or (not only_set and is_meant(knob, settings)))
         ]
         if not knobs:
             continue
@@ -56,11 +58,7 @@ def _page(settings: Settings, chosen: dict[str, Choice], terminal: Terminal, *, 
         first = False
         terminal.say(f"[{section}]", bold=True)
         for knob in knobs:
-            _line(knob, settings, chosen.get(knob.name), terminal)
-
-
-def _is_shown(knob: Knob, settings: Settings, chosen: dict[str, Choice], *, only_set: bool) -> bool:
-    return knob.name in chosen or (not only_set and is_meant(knob, settings))
+            _line(knob, settings, choices.get(knob.name), terminal)
 
 
 def _line(knob: Knob, settings: Settings, choice: Choice | None, terminal: Terminal) -> None:
@@ -82,13 +80,13 @@ def _where(settings: Settings) -> str:
     )
 
 
-def _as_json(settings: Settings, chosen: dict[str, Choice], notes: list[str], *, only_set: bool) -> dict[str, Any]:
-    listed = []
+def _as_json(settings: Settings, choices: dict[str, Choice], notes: list[str], *, only_set: bool) -> dict[str, Any]:
+    entries = []
     for knob in KNOBS:
-        choice = chosen.get(knob.name)
+        choice = choices.get(knob.name)
         if choice is None and only_set:
             continue
-        listed.append(
+        entries.append(
             {
                 "key": knob.name,
                 "value": value_in_force(settings, knob),
@@ -97,7 +95,7 @@ def _as_json(settings: Settings, chosen: dict[str, Choice], notes: list[str], *,
                 "where": None if choice is None else choice.where,
             }
         )
-    return {"files": list(settings.files), "settings": listed, "notes": notes}
+    return {"files": list(settings.files), "settings": entries, "notes": notes}
 
 
 COMMANDS = {

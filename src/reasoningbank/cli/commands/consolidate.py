@@ -55,14 +55,14 @@ def _consolidate(args: Namespace, terminal: Terminal) -> int:
 
 
 def _upkeep(args: Namespace, terminal: Terminal, only: Sequence[str]) -> int:
-    with open_bank(args) as found:
+    with open_bank(args) as handle:
         if args.undo is not None:
-            return _undo(found.bank, args, terminal)
+            return _undo(handle.bank, args, terminal)
         if_due = getattr(args, "if_due", False)
         if not if_due and (not only or not _NEED_NO_VECTORS.issuperset(only)):
-            index_before(found.bank, terminal)
+            index_before(handle.bank, terminal)
         with Bar(terminal, "consolidating") as bar:
-            done = found.bank.consolidate(
+            consolidation = handle.bank.consolidate(
                 only=only,
                 dry_run=args.dry_run,
                 namespace=EVERY_NAMESPACE if args.all_namespaces else None,
@@ -72,36 +72,37 @@ def _upkeep(args: Namespace, terminal: Terminal, only: Sequence[str]) -> int:
                 progress=bar,
             )
     if terminal.as_json:
-        terminal.json(consolidated_json(done, dry_run=args.dry_run))
+        terminal.json(consolidated_json(consolidation, dry_run=args.dry_run))
     else:
-        _tell(done, terminal, dry_run=args.dry_run)
+        _tell(consolidation, terminal, dry_run=args.dry_run)
     return 0
 
 
-def _tell(done: Consolidated, terminal: Terminal, *, dry_run: bool) -> None:
-    if not done.due:
+def _tell(consolidation: Consolidated, terminal: Terminal, *, dry_run: bool) -> None:
+    if not consolidation.due:
         terminal.tell("Not due yet: nothing has changed since the last time, or it was less than a day ago.")
         return
-    lines = list(_lines(done.plan))
+    lines = list(_lines(consolidation.plan))
     for line in lines:
         terminal.say(line)
-    for sentence in done.left[:_MOST_SHOWN]:
+    for sentence in consolidation.left[:_MOST_SHOWN]:
         terminal.tell(f"left: {sentence}")
-    looked = figures.counted(done.plan.considered, "memory", "memories")
-    if not done.plan.acts:
-        terminal.tell(f"Nothing to do in {looked}.")
+    memories = figures.counted(consolidation.plan.considered, "memory", "memories")
+    if not consolidation.plan.acts:
+        terminal.tell(f"Nothing to do in {memories}.")
     elif dry_run:
-        terminal.tell(f"Would {_summary(done.plan, 0)} in {looked}; nothing was done.")
-    elif done.run is not None:
+        terminal.tell(f"Would {_summary(consolidation.plan, 0)} in {memories}; nothing was done.")
+    elif consolidation.run is not None:
         terminal.tell(
-            f"{_summary(done.plan, 1).capitalize()} in {looked}. To undo: {PROGRAM} consolidate --undo {done.run}"
+            f"{_summary(consolidation.plan, 1).capitalize()} in {memories}. "
+            f"To undo: {PROGRAM} consolidate --undo {consolidation.run}"
         )
     else:
-        terminal.tell(f"Nothing was done in {looked}: others have changed meanwhile what was to be.")
+        terminal.tell(f"Nothing was done in {memories}: others have changed meanwhile what was to be.")
 
 
 def _summary(plan: Plan, form: int) -> str:
-    """What is done, by the first or the second form of each verb: would merge 3, merged 3."""
+    """The counts of a plan by the first or the second form of each verb: would merge 3, merged 3."""
     counts = (
         (("merge", "merged"), sum(len(merge.merged) for merge in plan.merges), ""),
         (("link", "linked"), len(plan.conflicts), " contradicting pair"),
@@ -188,8 +189,8 @@ def _tell_undone(undone: Undone, terminal: Terminal) -> None:
 
 
 def _history(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        runs = found.bank.upkeep.runs()
+    with open_bank(args) as handle:
+        runs = handle.bank.upkeep.runs()
     if terminal.as_json:
         terminal.json({"runs": [upkeep_json(run) for run in runs]})
         return 0
@@ -229,13 +230,13 @@ _AGEING = {
 
 
 def _decay(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        faded = found.bank.upkeep.faded(namespace=EVERY_NAMESPACE if args.all_namespaces else None)
-        policy = found.bank.context.policy.name
+    with open_bank(args) as handle:
+        items = handle.bank.upkeep.faded(namespace=EVERY_NAMESPACE if args.all_namespaces else None)
+        policy = handle.bank.context.policy.name
     if terminal.as_json:
-        terminal.json({"policy": policy, "faded": [faded_json(item) for item in faded]})
+        terminal.json({"policy": policy, "faded": [faded_json(item) for item in items]})
         return 0
-    if faded:
+    if items:
         columns = [
             Column(name="WAS", right=True),
             Column(name="NOW", right=True),
@@ -243,10 +244,10 @@ def _decay(args: Namespace, terminal: Terminal) -> int:
             Column(name="ID"),
             Column(name="TITLE", elastic=True),
         ]
-        rows = [[f"{f.before:.2f}", f"{f.now:.2f}", f"{f.idle_days:.0f} d", f.memory.id, f.memory.title] for f in faded]
+        rows = [[f"{f.before:.2f}", f"{f.now:.2f}", f"{f.idle_days:.0f} d", f.memory.id, f.memory.title] for f in items]
         show(terminal, columns, rows)
     terminal.tell(
-        f"{figures.counted(len(faded), 'memory has', 'memories have')} faded. Age is reckoned whenever a confidence is "
+        f"{figures.counted(len(items), 'memory has', 'memories have')} faded. Age is reckoned whenever a confidence is "
         f"read ({policy}: {_AGEING[policy]}), so there is nothing to apply and no schedule to keep; `{PROGRAM} prune` "
         f"archives what has lost too much."
     )

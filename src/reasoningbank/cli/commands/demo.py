@@ -10,10 +10,8 @@ import json
 import shlex
 import tempfile
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from reasoningbank.cli import plain
 from reasoningbank.cli.banks import is_there
@@ -65,7 +63,12 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     with tempfile.TemporaryDirectory(prefix="reasoningbank-demo-") as folder:
         bank = args.keep or str(Path(folder) / "demo.db")
         if terminal.as_json:
-            terminal.json({"steps": list(_as_json(bank))})
+            steps = []
+            for step in _STEPS:
+                out = io.StringIO()
+                _perform(step, bank, Terminal(out=out, err=io.StringIO(), as_json=True))
+                steps.append({"command": _command_line(step), "output": json.loads(out.getvalue())})
+            terminal.json({"steps": steps})
             return 0
         # One stream: the talk of the commands belongs to what is shown.
         stage = replace(terminal, err=terminal.out, err_live=False)
@@ -92,13 +95,6 @@ def _perform(step: DemoStep, bank: str, stage: Terminal) -> None:
     # The same for everybody, whatever this user has set.
     words = [*rest, "--bank", bank, "--namespace", _NAMESPACE, "--config", "none"]
     command.run(parser_for(name, command).parse_intermixed_args(words), stage)
-
-
-def _as_json(bank: str) -> Iterator[dict[str, Any]]:
-    for step in _STEPS:
-        out = io.StringIO()
-        _perform(step, bank, Terminal(out=out, err=io.StringIO(), as_json=True))
-        yield {"command": _command_line(step), "output": json.loads(out.getvalue())}
 
 
 COMMANDS = {"demo": Command(run=_run, options=_options)}

@@ -51,33 +51,33 @@ def _run(args: Namespace, terminal: Terminal) -> int:
             raise InvalidInput(f"--{name} must be from 1 to {_MOST_WORKERS}, not {getattr(args, name)}.")
     if args.limit is not None and args.limit < 1:
         raise InvalidInput(f"--limit must be from 1 on, not {args.limit}.")
-    with open_bank(args) as found:
-        shift = _shift(args, found.bank.settings.distillation)
+    with open_bank(args) as handle:
+        shift = _shift(args, handle.bank.settings.distillation)
         # A watch on a bank that is not there yet would watch a stand-in that nobody else can write to.
-        if found.missing and args.watch:
-            raise InvalidInput(f"There is no bank at {found.location} to watch: end a session first.")
-        if not found.missing:
+        if handle.missing and args.watch:
+            raise InvalidInput(f"There is no bank at {handle.location} to watch: end a session first.")
+        if not handle.missing:
             for plugin in plugins("backlogs").values():
-                plugin.load()(found.bank, found.location)
-        with _indexing_meanwhile(found.bank, wanted=shift.watch and not args.index_later):
-            distilled = _distill(found.bank, shift, terminal)
-        indexed = Indexed(owed=0)
-        if distilled.memories and not shift.watch:
+                plugin.load()(handle.bank, handle.location)
+        with _indexing_meanwhile(handle.bank, is_enabled=shift.watch and not args.index_later):
+            summary = _distill(handle.bank, shift, terminal)
+        backlog = Indexed(owed=0)
+        if summary.memories and not shift.watch:
             with Bar(terminal, "indexing") as bar:
-                indexed = index_rest(found.bank, bar, later=args.index_later)
+                backlog = index_rest(handle.bank, bar, later=args.index_later)
         if terminal.as_json:
-            about = {"distiller": found.bank.learning.distiller, "not_yet_indexed": indexed.owed}
-            terminal.json({**distilled_json(distilled), **about})
+            about = {"distiller": handle.bank.learning.distiller, "not_yet_indexed": backlog.owed}
+            terminal.json({**distilled_json(summary), **about})
         else:
-            _tell(found.bank, distilled, terminal)
-        tell_owed(indexed, terminal)
-    return exit_code(indexed)
+            _tell(handle.bank, summary, terminal)
+        tell_owed(backlog, terminal)
+    return exit_code(backlog)
 
 
 @contextmanager
-def _indexing_meanwhile(bank: ReasoningBank, *, wanted: bool) -> Iterator[None]:
+def _indexing_meanwhile(bank: ReasoningBank, *, is_enabled: bool) -> Iterator[None]:
     """A process that is there all the time keeps the index up to date too, whoever writes."""
-    if not wanted:
+    if not is_enabled:
         yield
         return
     from reasoningbank.serve.idle_index import IdleIndexer
@@ -90,30 +90,30 @@ def _indexing_meanwhile(bank: ReasoningBank, *, wanted: bool) -> Iterator[None]:
         indexer.close()
 
 
-def _shift(args: Namespace, configured: DistillationSettings) -> Shift:
+def _shift(args: Namespace, settings: DistillationSettings) -> Shift:
     return Shift(
-        workers=args.workers or max(1, configured.workers),
-        batch=args.batch or configured.batch,
+        workers=args.workers or max(1, settings.workers),
+        batch=args.batch or settings.batch,
         watch=args.watch,
         most=args.limit,
     )
 
 
 def _distill(bank: ReasoningBank, shift: Shift, terminal: Terminal) -> Distilled:
-    done = 0
+    count = 0
     with Bar(terminal, "distilling") as bar:
 
         def note(attempt: Attempt) -> None:
-            nonlocal done
-            done += 1
-            bar(done)
+            nonlocal count
+            count += 1
+            bar(count)
             if shift.watch:
                 _tell_attempt(attempt, terminal)
 
         def tidy() -> None:
-            done = bank.consolidate(namespace=EVERY_NAMESPACE, if_due=True)
-            if done.run is not None:
-                terminal.tell(f"{done.run}  consolidated: {figures.counted(done.applied, 'change')}")
+            consolidation = bank.consolidate(namespace=EVERY_NAMESPACE, if_due=True)
+            if consolidation.run is not None:
+                terminal.tell(f"{consolidation.run}  consolidated: {figures.counted(consolidation.applied, 'change')}")
 
         crew = bank.jobs.crew(shift, on_attempt=note, when_idle=tidy)
         if crew is None:
@@ -135,41 +135,38 @@ def _distill(bank: ReasoningBank, shift: Shift, terminal: Terminal) -> Distilled
 
 
 def _tell_attempt(attempt: Attempt, terminal: Terminal) -> None:
-    learned = figures.counted(len(attempt.memories), "memory", "memories")
-    learned = f"nothing learned. {_reasons(attempt)}" if attempt.left_out else learned
-    terminal.tell(f"{attempt.job_id}  {attempt.end}: {plain.one_line(attempt.error) if attempt.error else learned}")
+    message = figures.counted(len(attempt.memories), "memory", "memories")
+    message = f"nothing learned. {_reasons(attempt)}" if attempt.left_out else message
+    terminal.tell(f"{attempt.job_id}  {attempt.end}: {plain.one_line(attempt.error) if attempt.error else message}")
 
 
-def _tell(bank: ReasoningBank, distilled: Distilled, terminal: Terminal) -> None:
-    for memory_id in distilled.memories:
+def _tell(bank: ReasoningBank, summary: Distilled, terminal: Terminal) -> None:
+    for memory_id in summary.memories:
         memory = bank.get(memory_id)
         terminal.say(f"{memory_id}  {plain.one_line(headline(memory.title, memory.outcome))}")
-    if not distilled.attempts and not distilled.waiting:
+    if not summary.attempts and not summary.waiting:
         terminal.tell(
             f"Nothing to distil: `{PROGRAM} session end` and `{PROGRAM} ingest` leave sessions to learn from."
         )
         return
-    done = figures.counted(distilled.count("done"), "session")
-    learned = figures.counted(len(distilled.memories), "memory", "memories")
-    terminal.tell(f"{done} distilled; {learned} learned or confirmed (distiller: {bank.learning.distiller}).")
-    for attempt in [a for a in distilled.attempts if a.error][:_MOST_NAMED]:
+    sessions = figures.counted(summary.count("done"), "session")
+    memories = figures.counted(len(summary.memories), "memory", "memories")
+    terminal.tell(f"{sessions} distilled; {memories} learned or confirmed (distiller: {bank.learning.distiller}).")
+    for attempt in [a for a in summary.attempts if a.error][:_MOST_NAMED]:
         terminal.tell(f"{attempt.job_id}: {attempt.end}. {plain.one_line(attempt.error)}")
-    for attempt in [a for a in distilled.attempts if a.left_out][:_MOST_NAMED]:
+    for attempt in [a for a in summary.attempts if a.left_out][:_MOST_NAMED]:
         terminal.tell(f"{attempt.job_id}: nothing learned. {_reasons(attempt)}")
-    if distilled.waiting:
-        hint = _hint(bank)
-        terminal.tell(f"{figures.counted(distilled.waiting, 'session')} left to distil{hint}.")
+    if summary.waiting:
+        if bank.learning.teachers():
+            hint = f"; `{PROGRAM} jobs list --state waiting` says why"
+        else:
+            hint = f"; nobody distils here ({bank.learning.distiller}): `{PROGRAM} jobs next` hands out one"
+        terminal.tell(f"{figures.counted(summary.waiting, 'session')} left to distil{hint}.")
 
 
 def _reasons(attempt: Attempt) -> str:
-    told = [f"{plain.one_line(one.what)}: {plain.one_line(one.why)}" for one in attempt.left_out[:_MOST_REASONS]]
-    return "; ".join(told) + "."
-
-
-def _hint(bank: ReasoningBank) -> str:
-    if not bank.learning.teachers():
-        return f"; nobody distils here ({bank.learning.distiller}): `{PROGRAM} jobs next` hands out one"
-    return f"; `{PROGRAM} jobs list --state waiting` says why"
+    reasons = [f"{plain.one_line(item.what)}: {plain.one_line(item.why)}" for item in attempt.left_out[:_MOST_REASONS]]
+    return "; ".join(reasons) + "."
 
 
 COMMANDS = {

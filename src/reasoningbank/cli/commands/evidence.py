@@ -22,7 +22,6 @@ from reasoningbank.learn.evidence import History, Point
 from reasoningbank.learn.stability import Fate
 from reasoningbank.wiring import ReasoningBank
 
-_CURVE_COLUMNS = 40
 _HELPFUL = "helpful"
 _VERDICTS = (_HELPFUL, "unhelpful")
 _FATES = (Fate.SURVIVED, Fate.REVERTED)
@@ -38,15 +37,15 @@ def _feedback_options(parser: ArgumentParser) -> None:
 
 
 def _feedback(args: Namespace, terminal: Terminal) -> int:
-    said = {args.verdict, args.option} - {None}
-    if len(said) != 1:
+    verdicts = {args.verdict, args.option} - {None}
+    if len(verdicts) != 1:
         raise InvalidInput(f"Say once whether {args.reference} helped: --helpful or --unhelpful.")
-    with open_bank(args) as found:
-        before = found.bank.get(args.reference)
-        helpful = said == {_HELPFUL}
-        after = found.bank.feedback(args.reference, helpful=helpful, comment=args.comment, source=speaker())
-        scrubbed = found.bank.secrets.found_in(args.comment)
-    _say_moved(terminal, before, after, scrubbed)
+    with open_bank(args) as handle:
+        before = handle.bank.get(args.reference)
+        helpful = verdicts == {_HELPFUL}
+        after = handle.bank.feedback(args.reference, helpful=helpful, comment=args.comment, source=speaker())
+        secrets = handle.bank.secrets.found_in(args.comment)
+    _say_moved(terminal, before, after, secrets)
     return 0
 
 
@@ -62,16 +61,16 @@ def _outcome_options(parser: ArgumentParser) -> None:
 
 
 def _outcome(args: Namespace, terminal: Terminal) -> int:
-    told = {"session": args.session, "comment": args.comment}
-    with open_bank(args) as found:
-        before = found.bank.get(args.reference)
+    options = {"session": args.session, "comment": args.comment}
+    with open_bank(args) as handle:
+        before = handle.bank.get(args.reference)
         if args.outcome in _FATES:
-            after = found.bank.stability(args.reference, survived=args.outcome == Fate.SURVIVED, **told)
+            after = handle.bank.stability(args.reference, survived=args.outcome == Fate.SURVIVED, **options)
         else:
-            after = found.bank.outcome(args.reference, succeeded=args.outcome == Outcome.SUCCESS, **told)
-        scrubbed = found.bank.secrets.found_in(args.comment)
-        is_label = args.session is not None and not _is_session(found.bank, args.session)
-    _say_moved(terminal, before, after, scrubbed)
+            after = handle.bank.outcome(args.reference, succeeded=args.outcome == Outcome.SUCCESS, **options)
+        secrets = handle.bank.secrets.found_in(args.comment)
+        is_label = args.session is not None and not _is_session(handle.bank, args.session)
+    _say_moved(terminal, before, after, secrets)
     if is_label and not terminal.as_json:
         terminal.tell(f"There is no session {args.session!r} here: kept as a label.")
     return 0
@@ -85,14 +84,14 @@ def _is_session(bank: ReasoningBank, session: str) -> bool:
     return True
 
 
-def _say_moved(terminal: Terminal, before: Remembered, after: Confidence, scrubbed: Mapping[str, int]) -> None:
+def _say_moved(terminal: Terminal, before: Remembered, after: Confidence, secrets: Mapping[str, int]) -> None:
     earlier = before.confidence.mean
     if terminal.as_json:
-        moved = {"id": before.id, **confidence_json(after), "confidence_before": round(earlier, 6)}
-        terminal.json({**moved, "scrubbed": dict(scrubbed)})
+        fields = {"id": before.id, **confidence_json(after), "confidence_before": round(earlier, 6)}
+        terminal.json({**fields, "scrubbed": dict(secrets)})
     else:
         terminal.say(f"{before.id}  confidence {earlier:.2f} → {figures.confidence(after)}")
-        tell_scrubbed(scrubbed, terminal)
+        tell_scrubbed(secrets, terminal)
 
 
 def _history_options(parser: ArgumentParser) -> None:
@@ -110,9 +109,9 @@ def _history_options(parser: ArgumentParser) -> None:
 
 
 def _history(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        history = found.bank.history(args.reference, policy=args.by_policy, context_match=args.context_match)
-        steps = found.bank.track_of(history.remembered.id)
+    with open_bank(args) as handle:
+        history = handle.bank.history(args.reference, policy=args.by_policy, context_match=args.context_match)
+        steps = handle.bank.track_of(history.remembered.id)
     if terminal.as_json:
         terminal.json({**history_json(history), "steps": [step_json(step) for step in steps]})
     else:
@@ -132,7 +131,7 @@ def _page(history: History, terminal: Terminal) -> None:
     if item.set_aside:
         terminal.say(f"{set_aside_in_words(item.set_aside)}; marked with “old text” below", dim=True)
     means = [point.confidence.mean for point in history.points]
-    curve = figures.sparkline([*means, item.confidence.mean], _CURVE_COLUMNS, unicode=terminal.unicode)
+    curve = figures.sparkline([*means, item.confidence.mean], 40, unicode=terminal.unicode)
     now_at = figures.confidence(item.confidence)
     terminal.say(f"confidence {means[0]:.2f} {curve} {now_at} now, by policy {history.policy}")
     terminal.say()
@@ -149,16 +148,16 @@ def _page(history: History, terminal: Terminal) -> None:
 
 
 def _row(point: Point, now: float, *, is_first: bool) -> list[str]:
-    when, believed = figures.ago(point.at, now), figures.confidence(point.confidence)
+    when, confidence = figures.ago(point.at, now), figures.confidence(point.confidence)
     signal = point.signal
     if signal is None:
         what = ("stored", "") if is_first else ("other advice", f"from revision {point.revision} on")
-        return [when, what[0], "", "", believed, what[1]]
+        return [when, what[0], "", "", confidence, what[1]]
     note = signal.comment or (f"in {signal.trajectory_id}" if signal.trajectory_id else "")
     if not point.counts:
         note = f"old text{note and f': {note}'}"
-    said = f"{signal.kind.value} {'+' if signal.positive else '−'}"
-    return [when, said, f"×{figures.short(signal.weight)}", signal.source, believed, note]
+    kind = f"{signal.kind.value} {'+' if signal.positive else '−'}"
+    return [when, kind, f"×{figures.short(signal.weight)}", signal.source, confidence, note]
 
 
 COMMANDS = {

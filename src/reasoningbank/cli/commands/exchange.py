@@ -51,20 +51,20 @@ def _import_options(parser: ArgumentParser) -> None:
 def _import(args: Namespace, terminal: Terminal) -> int:
     if args.restore:
         check_is_user("restore an export, and so believe all that it claims")
-    with open_bank(without_traces(args), create=True) as found, Bar(terminal, "importing") as bar:
-        tally = found.bank.import_from(
+    with open_bank(without_traces(args), create=True) as handle, Bar(terminal, "importing") as bar:
+        tally = handle.bank.import_from(
             args.path, layout=args.layout, dry_run=args.dry_run, restore=args.restore, name=args.name, progress=bar
         )
-        indexed = Indexed(owed=0) if args.dry_run else index_rest(found.bank, bar, later=args.index_later)
+        backlog = Indexed(owed=0) if args.dry_run else index_rest(handle.bank, bar, later=args.index_later)
     if terminal.as_json:
-        terminal.json({**_as_json(tally, dry_run=args.dry_run), "not_yet_indexed": indexed.owed})
+        terminal.json({**_as_json(tally, dry_run=args.dry_run), "not_yet_indexed": backlog.owed})
     else:
         _report(tally, terminal, dry_run=args.dry_run)
         if args.namespace is not None and tally.elsewhere:
             keep = figures.counted(tally.elsewhere, "memory keeps its", "memories keep their")
             terminal.tell(f"{keep} own namespace: --namespace {args.namespace} is for what names none.")
-    tell_owed(indexed, terminal)
-    return exit_code(indexed)
+    tell_owed(backlog, terminal)
+    return exit_code(backlog)
 
 
 def _as_json(tally: Imported, *, dry_run: bool) -> dict[str, Any]:
@@ -85,17 +85,17 @@ def _as_json(tally: Imported, *, dry_run: bool) -> dict[str, Any]:
 
 def _report(tally: Imported, terminal: Terminal, *, dry_run: bool) -> None:
     parts = [f"{figures.counted(number, *words_for(noun))}" for noun, number in tally.added.items()]
-    added = ", ".join(parts) or "nothing"
+    counts = ", ".join(parts) or "nothing"
     would = "would be " if dry_run else ""
     terminal.say(
-        f"{added} {would}added; {tally.revised:,} {would}revised, {tally.unchanged:,} unchanged, "
+        f"{counts} {would}added; {tally.revised:,} {would}revised, {tally.unchanged:,} unchanged, "
         f"{len(tally.skipped):,} skipped ({tally.layout})"
     )
     tell_scrubbed(tally.scrubbed, terminal)
     _tell_untrusted(tally, terminal, dry_run=dry_run)
     if tally.left_out:
-        listed = ", ".join(f"{name} ×{number:,}" for name, number in tally.left_out.items())
-        terminal.tell(f"not kept: {listed} (vectors are made anew here; the rest was too long).")
+        names = ", ".join(f"{name} ×{number:,}" for name, number in tally.left_out.items())
+        terminal.tell(f"not kept: {names} (vectors are made anew here; the rest was too long).")
     for item in tally.skipped[:_MOST_SKIPPED_SHOWN]:
         terminal.tell(f"skipped {item.what}: {item.why}")
     more = len(tally.skipped) - _MOST_SKIPPED_SHOWN
@@ -104,13 +104,13 @@ def _report(tally: Imported, terminal: Terminal, *, dry_run: bool) -> None:
 
 
 def _tell_untrusted(tally: Imported, terminal: Terminal, *, dry_run: bool) -> None:
-    """What nobody vouches for, what is held back of it, and the commands that change that."""
+    """Say what came in untrusted, what of it is held in quarantine, and the commands that change that."""
     if not tally.untrusted:
         return
     origins = sorted(tally.origins)
-    held = figures.counted(tally.untrusted, "memory", "memories")
+    memories = figures.counted(tally.untrusted, "memory", "memories")
     came = "would come in" if dry_run else "came in"
-    terminal.tell(f"{held} {came} untrusted, from {', '.join(origins)}: at most one in five hits, quoted as data.")
+    terminal.tell(f"{memories} {came} untrusted, from {', '.join(origins)}: at most one in five hits, quoted as data.")
     if tally.quarantined:
         are = "would be" if dry_run else "is" if tally.quarantined == 1 else "are"
         terminal.tell(f"{tally.quarantined:,} of them {are} in quarantine, and not found until you release them.")
@@ -143,8 +143,8 @@ def _export_options(parser: ArgumentParser) -> None:
 def _export(args: Namespace, terminal: Terminal) -> int:
     if args.path != "-" and Path(args.path).exists() and not args.force:
         raise InvalidInput(f"{args.path} exists already. To replace it, add --force.")
-    with open_bank(args) as found:
-        lines = found.bank.export_lines(namespace=args.namespace, layout=args.layout)
+    with open_bank(args) as handle:
+        lines = handle.bank.export_lines(namespace=args.namespace, layout=args.layout)
         if args.path == "-":
             iterator = iter(lines)
             while chunk := list(islice(iterator, _LINES_AT_ONCE)):
@@ -162,7 +162,7 @@ def _export(args: Namespace, terminal: Terminal) -> int:
 
 
 def write_whole(target: Path, lines: Iterable[str], bar: Bar) -> int:
-    """Under its name only when it is whole; says how many lines it has."""
+    """Write lines to a file that has its name only when it is whole; the number of lines."""
     if target.is_dir():
         raise InvalidInput(f"{target} is a folder. Name a file in it.")
     count = 0

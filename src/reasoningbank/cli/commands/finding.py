@@ -26,7 +26,7 @@ PROFILES = ("balanced", "four-factor", "semantic", "boosted")
 """Named here too, since the ranking imports numpy and help must not; a test holds them together."""
 _DEFAULT_TOKENS = 500
 _AS_CLAUDE_FLOW: dict[str, Any] = {"profile": "four-factor", "limit": 10, "floor": 0.0, "min_confidence": 0.0}
-"""What `--reasoningbank` asks for where nothing else was typed: the memory of that name in claude-flow ranks all of a
+"""Defaults of `--reasoningbank` where nothing else was typed: the memory of that name in claude-flow ranks all of a
 namespace by four factors, shows ten and leaves nothing out.
 """
 _ASKED = (
@@ -99,7 +99,7 @@ def _add_filters(parser: ArgumentParser) -> None:
 
 
 def _read_question(args: Namespace, terminal: Terminal, **more: Any) -> tuple[str, dict[str, Any]]:
-    """The question, and what was said about it; what was not said is for the bank's settings to say."""
+    """The question, and the options that were typed; what was not typed is for the bank's settings to say."""
     options: dict[str, Any] = {name: getattr(args, name) for name in _ASKED if getattr(args, name) is not None}
     if args.reasoningbank:
         options = _AS_CLAUDE_FLOW | options
@@ -109,7 +109,7 @@ def _read_question(args: Namespace, terminal: Terminal, **more: Any) -> tuple[st
     return validate(Query(text=text, **options)).text, options
 
 
-def _found(opened_bank: OpenedBank, text: str, options: dict[str, Any], terminal: Terminal) -> SearchResult:
+def _run_search(opened_bank: OpenedBank, text: str, options: dict[str, Any], terminal: Terminal) -> SearchResult:
     options = _ready(opened_bank, options, terminal)
     if opened_bank.missing:
         # Nothing is there to be found, so no model is loaded to find it.
@@ -127,7 +127,7 @@ def _found(opened_bank: OpenedBank, text: str, options: dict[str, Any], terminal
 
 
 def _ready(opened_bank: OpenedBank, options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
-    """With the session by its whole id, so that what is shown is charged to it; and with the index up to date."""
+    """Options with the session by its whole id, so that what is shown is charged to it. Brings the index up to date."""
     _without_a_pool_of_threads()
     if opened_bank.missing:
         return options
@@ -139,7 +139,9 @@ def _ready(opened_bank: OpenedBank, options: dict[str, Any], terminal: Terminal)
 
 
 def _without_a_pool_of_threads() -> None:
-    """One search has no work for them, and numpy's linear algebra starts them on import: a third of its time."""
+    """Set numpy to one thread: one search has no work for more, and starting them on import takes a third of its
+    time.
+    """
     if "numpy" not in sys.modules:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -147,41 +149,40 @@ def _without_a_pool_of_threads() -> None:
 def _query(args: Namespace, terminal: Terminal) -> int:
     text, options = _read_question(args, terminal, max_tokens=args.max_tokens)
     with open_bank(args, only_reads=True) as bank:
-        started = time.perf_counter()
-        found = _found(bank, text, options, terminal)
-        took_s = time.perf_counter() - started
+        start = time.perf_counter()
+        result = _run_search(bank, text, options, terminal)
+        took_s = time.perf_counter() - start
         namespace = "any namespace" if args.all_namespaces else f"namespace {bank.bank.namespace}"
-        others = "" if found.memories or args.all_namespaces or bank.missing else elsewhere(bank.bank)
+        hint = "" if result.memories or args.all_namespaces or bank.missing else elsewhere(bank.bank)
     if terminal.as_json:
-        terminal.json({**found_json(found), **({"question": _question(text)} if args.explain else {})})
+        fields = found_json(result)
+        if args.explain:
+            from dataclasses import asdict
+
+            from reasoningbank.recall.features import features_of
+
+            fields["question"] = asdict(features_of(text))
+        terminal.json(fields)
         return 0
-    for number, hit in enumerate(found.memories, start=1):
+    for number, hit in enumerate(result.memories, start=1):
         if number > 1:
             terminal.say()
         why.show_hit(terminal, number, hit)
     if args.explain:
-        _explain(terminal, text, found, namespace)
+        _explain(terminal, text, result, namespace)
         terminal.tell(f"Took {took_s * 1000:,.0f} ms, with what had to be loaded and indexed first.")
-    why.tell_rest(terminal, found, namespace, nothing_stored=bank.missing, others=others)
+    why.tell_rest(terminal, result, namespace, nothing_stored=bank.missing, hint=hint)
     return 0
 
 
-def _explain(terminal: Terminal, asked: str, found: SearchResult, namespace: str) -> None:
+def _explain(terminal: Terminal, question: str, result: SearchResult, namespace: str) -> None:
     from reasoningbank.recall.features import features_of
 
-    if found.memories:
+    if result.memories:
         terminal.say()
-        why.show_parts(terminal, found)
+        why.show_parts(terminal, result)
         terminal.say()
-    why.show_question(terminal, features_of(asked), namespace)
-
-
-def _question(asked: str) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    from reasoningbank.recall.features import features_of
-
-    return asdict(features_of(asked))
+    why.show_question(terminal, features_of(question), namespace)
 
 
 def _inject(args: Namespace, terminal: Terminal) -> int:
@@ -189,18 +190,18 @@ def _inject(args: Namespace, terminal: Terminal) -> int:
     validate(Query(text=task, max_tokens=args.max_tokens))
     with open_bank(args, only_reads=True) as bank:
         options = _ready(bank, options, terminal)
-        text, reason, others = "", f"There are no memories yet in namespace {bank.bank.namespace}.", ""
+        text, reason, hint = "", f"There are no memories yet in namespace {bank.bank.namespace}.", ""
         if not bank.missing:
-            given = bank.bank.injection(task, max_tokens=args.max_tokens, **options)
-            text, reason = given.text, given.reason
-            others = "" if text or args.all_namespaces else elsewhere(bank.bank)
+            injection = bank.bank.injection(task, max_tokens=args.max_tokens, **options)
+            text, reason = injection.text, injection.reason
+            hint = "" if text or args.all_namespaces else elsewhere(bank.bank)
     if terminal.as_json:
-        told = {"text": text, "tokens": count_tokens(text), "abstained": not text}
-        terminal.json({**told, "reason": "" if text else reason})
+        fields = {"text": text, "tokens": count_tokens(text), "abstained": not text}
+        terminal.json({**fields, "reason": "" if text else reason})
     elif text:
         terminal.verbatim(f"{text}\n")
     else:
-        terminal.tell(f"{reason}{others}")
+        terminal.tell(f"{reason}{hint}")
     return 0
 
 

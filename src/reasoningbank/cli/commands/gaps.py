@@ -33,21 +33,21 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     if args.forget is not None and args.clear:
         raise InvalidInput("--forget drops one gap, --clear all: give one of them.")
     since = None if args.since is None else moment(args.since, time.time())
-    with open_bank(args) as found:
-        if not args.clear and found.bank.context.store.gaps(found.bank.tenant):
+    with open_bank(args) as handle:
+        if not args.clear and handle.bank.context.store.gaps(handle.bank.tenant):
             # Each is asked again, and must not be called a gap because the index lags behind.
-            index_before(found.bank, terminal)
+            index_before(handle.bank, terminal)
         if args.clear or args.forget is not None:
-            dropped = found.bank.gaps.clear() if args.clear else found.bank.gaps.forget(args.forget)
+            count = handle.bank.gaps.clear() if args.clear else handle.bank.gaps.forget(args.forget)
             if terminal.as_json:
-                terminal.json({"dropped": dropped})
+                terminal.json({"dropped": count})
             else:
-                terminal.tell(f"{figures.counted(dropped, 'question')} dropped.")
+                terminal.tell(f"{figures.counted(count, 'question')} dropped.")
             return 0
-        gaps = found.bank.gaps.list(
+        gaps = handle.bank.gaps.list(
             namespace=EVERY_NAMESPACE if args.all_namespaces else None, since=since, limit=args.limit
         )
-        namespace = "any namespace" if args.all_namespaces else f"namespace {found.bank.namespace}"
+        namespace = "any namespace" if args.all_namespaces else f"namespace {handle.bank.namespace}"
     if terminal.as_json:
         terminal.json(
             {"gaps": [gap_json(gap) for gap in gaps.open], "answered": gaps.answered, "unchecked": gaps.unchecked}
@@ -80,7 +80,8 @@ def _table(gaps: Gaps, terminal: Terminal, *, with_namespace: bool) -> None:
             gap.question,
             figures.ago(gap.last_at, now),
             figures.ago(gap.first_at, now),
-            _short(gap.id, terminal),
+            # As much as a person needs to type for --forget; a program gets the whole id.
+            gap.id if terminal.width is None else f"{gap.id[:_ID_CHARS]}…",
         ]
         for gap in gaps.open
     ]
@@ -89,11 +90,6 @@ def _table(gaps: Gaps, terminal: Terminal, *, with_namespace: bool) -> None:
         for row, gap in zip(rows, gaps.open, strict=True):
             row.insert(2, ", ".join(gap.namespaces))
     show(terminal, columns, rows)
-
-
-def _short(gap_id: str, terminal: Terminal) -> str:
-    """As much of an id as a person needs to type for --forget. A program gets the whole one."""
-    return gap_id if terminal.width is None else f"{gap_id[:_ID_CHARS]}…"
 
 
 COMMANDS = {

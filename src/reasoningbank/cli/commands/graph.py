@@ -37,8 +37,8 @@ def _link_options(parser: ArgumentParser) -> None:
 
 
 def _link(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        edge = found.bank.link(
+    with open_bank(args) as handle:
+        edge = handle.bank.link(
             args.source,
             args.target,
             args.kind,
@@ -48,8 +48,8 @@ def _link(args: Namespace, terminal: Terminal) -> int:
             tags=args.tag,
             origin=speaker(),
         )
-        scrubbed = found.bank.secrets.found_in([args.text, args.evidence, args.tag])
-    _report(edge, terminal, "linked", scrubbed)
+        secrets = handle.bank.secrets.found_in([args.text, args.evidence, args.tag])
+    _report(edge, terminal, "linked", secrets)
     return 0
 
 
@@ -61,9 +61,9 @@ def _unlink_options(parser: ArgumentParser) -> None:
 
 
 def _unlink(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        edge_id = args.edge if args.other is None else _edge_between(found.bank, args.edge, args.other)
-        edge = found.bank.unlink(edge_id)
+    with open_bank(args) as handle:
+        edge_id = args.edge if args.other is None else _edge_between(handle.bank, args.edge, args.other)
+        edge = handle.bank.unlink(edge_id)
     _report(edge, terminal, "removed")
     return 0
 
@@ -75,18 +75,18 @@ def _edge_between(bank: Bank, source: str, target: str) -> str:
     if not joining:
         raise NotFound(f"No edge joins {source} and {target}: `{PROGRAM} graph edges` lists those that there are.")
     if len(joining) > 1:
-        listed = ", ".join(f"{edge.id} ({edge.kind.value})" for edge in joining.values())
-        raise InvalidInput(f"Several edges join {source} and {target}: name one of {listed}.")
+        choices = ", ".join(f"{edge.id} ({edge.kind.value})" for edge in joining.values())
+        raise InvalidInput(f"Several edges join {source} and {target}: name one of {choices}.")
     return next(iter(joining))
 
 
-def _report(edge: Edge, terminal: Terminal, what: str, scrubbed: Mapping[str, int] | None = None) -> None:
+def _report(edge: Edge, terminal: Terminal, what: str, secrets: Mapping[str, int] | None = None) -> None:
     if terminal.as_json:
-        terminal.json(edge_json(edge) if scrubbed is None else {**edge_json(edge), "scrubbed": dict(scrubbed)})
+        terminal.json(edge_json(edge) if secrets is None else {**edge_json(edge), "scrubbed": dict(secrets)})
         return
     ends = f"{edge.source_id} {edge.kind.value} {edge.target_id}"
     terminal.result(edge.id, f"{what}: {ends}, weight {figures.short(edge.weight)}")
-    tell_scrubbed(scrubbed or {}, terminal)
+    tell_scrubbed(secrets or {}, terminal)
 
 
 def _neighbours_options(parser: ArgumentParser) -> None:
@@ -97,8 +97,8 @@ def _neighbours_options(parser: ArgumentParser) -> None:
 
 
 def _neighbours(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        near = found.bank.neighbours(args.reference, kind=args.kind, direction=args.direction, depth=args.depth)
+    with open_bank(args) as handle:
+        near = handle.bank.neighbours(args.reference, kind=args.kind, direction=args.direction, depth=args.depth)
     if terminal.as_json:
         terminal.json({"neighbours": [neighbour_json(item) for item in near]})
         return 0
@@ -139,17 +139,17 @@ def _edges_options(parser: ArgumentParser) -> None:
 
 
 def _edges(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        listed = found.bank.edges(
+    with open_bank(args) as handle:
+        edges = handle.bank.edges(
             kind=args.kind, tags=args.tag, least_weight=args.min_weight, limit=args.limit, before=args.before
         )
-    following = listed[-1].edge.id if len(listed) == args.limit else None
+    following = edges[-1].edge.id if len(edges) == args.limit else None
     if terminal.as_json:
-        terminal.json({"edges": [joined_json(item) for item in listed], "before": following})
+        terminal.json({"edges": [joined_json(item) for item in edges], "before": following})
         return 0
-    if not listed:
-        narrowed = args.kind or args.tag or args.min_weight or args.before
-        terminal.tell("No such edges." if narrowed else f"No edges yet: `{PROGRAM} link SOURCE TARGET` makes one.")
+    if not edges:
+        has_filter = args.kind or args.tag or args.min_weight or args.before
+        terminal.tell("No such edges." if has_filter else f"No edges yet: `{PROGRAM} link SOURCE TARGET` makes one.")
         return 0
     columns = [
         Column(name="EDGE ID"),
@@ -170,7 +170,7 @@ def _edges(args: Namespace, terminal: Terminal) -> int:
             ", ".join(item.edge.tags),
             item.edge.text or item.edge.evidence,
         ]
-        for item in listed
+        for item in edges
     ]
     show(terminal, columns, rows)
     if following is not None:

@@ -28,7 +28,7 @@ from reasoningbank.core.types import NodeLabel
 FORMATS = ("graphml", "cypher", "json")
 LAYOUTS = ("graphml", "json")
 PARTS = ("nodes", "edges", "lessons")
-"""What can be added, as `bank.graph.add` takes it."""
+"""The parts that can be added, as `bank.graph.add` takes them."""
 _LINES_AT_ONCE = 500
 _EXAMPLE = '{"nodes": [{"id", "label", "conv_id", "text", …}], "edges": [{"source", "target", "text", "weight"}]}'
 
@@ -48,30 +48,30 @@ def _add_options(parser: ArgumentParser) -> None:
 def _add(args: Namespace, terminal: Terminal) -> int:
     if (args.file is None) == (args.label is None):
         raise InvalidInput(f"Name a FILE with {_EXAMPLE}, or describe one node by --label, --text and so on.")
-    given = _node_of(args) if args.file is None else _document(args.file)
-    with open_bank(args, create=True) as found:
-        told = [given.get(name, []) for name in PARTS]
-        added = found.bank.graph.add(*told, origin=speaker())
+    document = _node_of(args) if args.file is None else _document(args.file)
+    with open_bank(args, create=True) as handle:
+        parts = [document.get(name, []) for name in PARTS]
+        addition = handle.bank.graph.add(*parts, origin=speaker())
     if terminal.as_json:
-        terminal.json(added_json(added))
+        terminal.json(added_json(addition))
     else:
-        terminal.say(_counts_in_words(added.counts) or "nothing added")
+        terminal.say(_counts_in_words(addition.counts) or "nothing added")
     return 0
 
 
 def _node_of(args: Namespace) -> dict[str, Any]:
     fields: dict[str, Any] = {}
-    for given in args.field:
-        name, equals, value = given.partition("=")
+    for pair in args.field:
+        name, equals, value = pair.partition("=")
         if not equals:
-            raise InvalidInput(f"--field takes NAME=VALUE, not {given!r}.")
+            raise InvalidInput(f"--field takes NAME=VALUE, not {pair!r}.")
         # Several of one name are a list, such as metrics.
         fields[name] = value if name not in fields else [*_as_list(fields[name]), value]
     for name in ("metrics", "analysis_types"):
         if name in fields:
             fields[name] = _as_list(fields[name])
-    said = {"id": args.id, "label": args.label, "conv_id": args.conversation, "text": args.text, "tags": args.tag}
-    return {"nodes": [{**{name: value for name, value in said.items() if value is not None}, **fields}]}
+    options = {"id": args.id, "label": args.label, "conv_id": args.conversation, "text": args.text, "tags": args.tag}
+    return {"nodes": [{**{name: value for name, value in options.items() if value is not None}, **fields}]}
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -88,24 +88,24 @@ def _json_of(file: str) -> Any:
 
 
 def _document(file: str) -> Mapping[str, Any]:
-    given = _json_of(file)
-    if not isinstance(given, dict) or not given.keys() & set(PARTS):
+    document = _json_of(file)
+    if not isinstance(document, dict) or not document.keys() & set(PARTS):
         raise InvalidInput(f"{file} must be an object such as {_EXAMPLE}.")
-    if unknown := sorted(given.keys() - set(PARTS)):
+    if unknown := sorted(document.keys() - set(PARTS)):
         raise InvalidInput(
             f"{file} has {unknown[0]!r} besides {', '.join(PARTS)}: `{PROGRAM} graph import` reads other layouts."
         )
-    return given
+    return document
 
 
 def _counts_in_words(counts: Mapping[str, int]) -> str:
     """Counts of an addition or an import as people read them: 2 nodes added, 1 edge unchanged."""
-    said = []
+    parts = []
     for what in sorted(counts):
         noun, _, deed = what.partition(" ")
         if counts[what]:
-            said.append(f"{figures.counted(counts[what], noun.removesuffix('s'))} {deed}")
-    return ", ".join(said)
+            parts.append(f"{figures.counted(counts[what], noun.removesuffix('s'))} {deed}")
+    return ", ".join(parts)
 
 
 # ---------------------------------------------------------------- out
@@ -132,9 +132,10 @@ def _export(args: Namespace, terminal: Terminal) -> int:
         raise InvalidInput(f"{args.path} exists already. To replace it, add --force.")
     if (args.conversation is not None) + (args.walk is not None) + args.all_namespaces > 1:
         raise InvalidInput("Export one thing: --conversation, --walk or --all-namespaces.")
-    form = args.form or _form_of(args.path)
-    with open_bank(args) as found:
-        graph, everywhere = found.bank.graph, "*" if args.all_namespaces else None
+    ending = Path(args.path).suffix.lower().lstrip(".")
+    form = args.form or {"cql": "cypher", "cypher": "cypher", "json": "json"}.get(ending, "graphml")
+    with open_bank(args) as handle:
+        graph, everywhere = handle.bank.graph, "*" if args.all_namespaces else None
         part = None if args.walk is None else graph.walk(args.walk)
         lines = graph.export(form, part=part, conv_id=args.conversation, namespace=everywhere)
         if args.path == "-":
@@ -148,11 +149,6 @@ def _export(args: Namespace, terminal: Terminal) -> int:
     else:
         terminal.tell(f"{figures.counted(count, 'line')} of {form} written to {args.path}.")
     return 0
-
-
-def _form_of(path: str) -> str:
-    ending = Path(path).suffix.lower().lstrip(".")
-    return {"cql": "cypher", "cypher": "cypher", "json": "json"}.get(ending, "graphml")
 
 
 # ---------------------------------------------------------------- in
@@ -169,32 +165,32 @@ def _import_options(parser: ArgumentParser) -> None:
 def _import(args: Namespace, terminal: Terminal) -> int:
     if args.restore:
         check_is_user("import a graph as the user's own")
-    with open_bank(without_traces(args), create=True) as found:
-        done = found.bank.graph.import_file(
+    with open_bank(without_traces(args), create=True) as handle:
+        tally = handle.bank.graph.import_file(
             args.path, layout=args.layout, dry_run=args.dry_run, restore=args.restore, name=args.name
         )
     if terminal.as_json:
-        terminal.json({**imported_graph_json(done), "dry_run": args.dry_run})
+        terminal.json({**imported_graph_json(tally), "dry_run": args.dry_run})
     else:
-        _report_import(done, terminal, dry_run=args.dry_run)
+        _report_import(tally, terminal, dry_run=args.dry_run)
     return 0
 
 
-def _report_import(done: ImportedGraph, terminal: Terminal, *, dry_run: bool) -> None:
+def _report_import(tally: ImportedGraph, terminal: Terminal, *, dry_run: bool) -> None:
     would = "would be: " if dry_run else ""
-    terminal.say(f"{would}{_counts_in_words(done.counts) or 'nothing'} ({done.layout})")
-    if done.left_out:
-        listed = ", ".join(f"{name} ×{number:,}" for name, number in sorted(done.left_out.items()))
-        terminal.tell(f"not kept, since no field is for it: {listed}.")
-    if done.refused_edges:
+    terminal.say(f"{would}{_counts_in_words(tally.counts) or 'nothing'} ({tally.layout})")
+    if tally.left_out:
+        names = ", ".join(f"{name} ×{number:,}" for name, number in sorted(tally.left_out.items()))
+        terminal.tell(f"not kept, since no field is for it: {names}.")
+    if tally.refused_edges:
         terminal.tell(
-            f"{figures.counted(done.refused_edges, 'edge')} left out: a file may not join what is believed more. "
+            f"{figures.counted(tally.refused_edges, 'edge')} left out: a file may not join what is believed more. "
             "--restore says that it is your own."
         )
-    if any("added" in what and number for what, number in done.counts.items()) and not dry_run:
-        approve = f"{PROGRAM} trust revoke {shlex.quote(done.origin)}"
-        if done.origin != "user":
-            terminal.tell(f"It came in untrusted, from {done.origin}: quoted as data. To take it out: {approve}")
+    if any("added" in what and number for what, number in tally.counts.items()) and not dry_run:
+        approve = f"{PROGRAM} trust revoke {shlex.quote(tally.origin)}"
+        if tally.origin != "user":
+            terminal.tell(f"It came in untrusted, from {tally.origin}: quoted as data. To take it out: {approve}")
 
 
 def _ingest_options(parser: ArgumentParser) -> None:
@@ -214,15 +210,15 @@ def _ingest(args: Namespace, terminal: Terminal) -> int:
         if args.conversation is None:
             raise InvalidInput("Messages from standard input need --conversation ID.")
         messages = _json_of("-")
-        with open_bank(args, create=True) as found:
-            made = [found.bank.graph.ingest(messages, conv_id=args.conversation, **source)]
+        with open_bank(args, create=True) as handle:
+            conversations = [handle.bank.graph.ingest(messages, conv_id=args.conversation, **source)]
     else:
-        with open_bank(args, create=True) as found:
-            made = found.bank.graph.ingest_files(*args.paths, conv_id=args.conversation or "", **source)
+        with open_bank(args, create=True) as handle:
+            conversations = handle.bank.graph.ingest_files(*args.paths, conv_id=args.conversation or "", **source)
     if terminal.as_json:
-        terminal.json({"conversations": [ingested_json(one) for one in made]})
+        terminal.json({"conversations": [ingested_json(conversation) for conversation in conversations]})
         return 0
-    if not made:
+    if not conversations:
         terminal.tell("There is no conversation in there.")
         return 0
     columns = [
@@ -236,15 +232,15 @@ def _ingest(args: Namespace, terminal: Terminal) -> int:
     ]
     rows = [
         [
-            one.conv_id,
-            *(f"{number:,}" for number in (len(one.nodes), one.nodes_added, len(one.edges))),
-            *(f"{number:,}" for number in (len(one.bridges), len(one.lessons))),
-            one.drawn_by,
+            conversation.conv_id,
+            *(f"{number:,}" for number in (len(conversation.nodes), conversation.nodes_added, len(conversation.edges))),
+            *(f"{number:,}" for number in (len(conversation.bridges), len(conversation.lessons))),
+            conversation.drawn_by,
         ]
-        for one in made
+        for conversation in conversations
     ]
     show(terminal, columns, rows)
-    for note in dict.fromkeys(one.note for one in made if one.note):
+    for note in dict.fromkeys(conversation.note for conversation in conversations if conversation.note):
         terminal.tell(note)
     return 0
 

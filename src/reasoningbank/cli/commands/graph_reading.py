@@ -22,7 +22,7 @@ from reasoningbank.graph.subgraph import GraphHit, Subgraph
 
 DEFAULT_HITS = 10
 _LISTED_CHARS = 240
-"""Of a text in a listing, however wide the window; --json has the whole."""
+"""The longest text in a listing, however wide the window; --json has the whole."""
 _EMPTY = f"The graph is empty here: `{PROGRAM} graph ingest TRANSCRIPT` or `graph add FILE` fills it."
 _NOTHING = "Nothing in the graph matches."
 _AGO = re.compile(r"\d{1,6}[hdw]")
@@ -50,7 +50,7 @@ def _filters(args: Namespace, bank: Bank) -> dict[str, object]:
 
 
 def _time(text: str | None, now: float) -> str | float | None:
-    """A date is handed on as it is: the graph knows where it ends."""
+    """A span such as 7d as a moment. A date is handed on as it is: the graph knows where it ends."""
     return moment(text, now) if text is not None and _AGO.fullmatch(text) else text
 
 
@@ -64,10 +64,10 @@ def _search_options(parser: ArgumentParser) -> None:
 
 
 def _search(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        hits = found.bank.graph.search(args.text, **_filters(args, found.bank), limit=args.limit)
-        names = end_names(found.bank.context, hits)
-        empty = not hits and not found.bank.graph.conversations()
+    with open_bank(args) as handle:
+        hits = handle.bank.graph.search(args.text, **_filters(args, handle.bank), limit=args.limit)
+        names = end_names(handle.bank.context, hits)
+        empty = not hits and not handle.bank.graph.conversations()
         owed = hits.not_yet_indexed
     if terminal.as_json:
         terminal.json({"hits": [hit_json(hit, names) for hit in hits], "not_yet_indexed": owed})
@@ -122,32 +122,32 @@ def _walk_options(parser: ArgumentParser) -> None:
 
 
 def _walk(args: Namespace, terminal: Terminal) -> int:
-    typed = {name: getattr(args, name) for name in ("led_to", "rests_on", "contradicting", "bridges")}
-    asked = [(name, value) for name, value in typed.items() if value is not None]
-    if len(asked) + bool(args.text or args.seeds) != 1:
+    options = {name: getattr(args, name) for name in ("led_to", "rests_on", "contradicting", "bridges")}
+    questions = [(name, value) for name, value in options.items() if value is not None]
+    if len(questions) + bool(args.text or args.seeds) != 1:
         raise InvalidInput("Ask one thing: a TEXT, --from, --led-to, --rests-on, --contradicting or --bridges.")
-    with open_bank(args) as found:
-        graph = found.bank.graph
-        if asked:
-            walk = getattr(graph, asked[0][0])(asked[0][1])
+    with open_bank(args) as handle:
+        graph = handle.bank.graph
+        if questions:
+            walk = getattr(graph, questions[0][0])(questions[0][1])
         else:
             walk = graph.walk(args.text or "", seeds=args.seeds, depth=args.depth, branching=args.branching)
         empty = not walk.paths and not graph.conversations()
     if terminal.as_json:
         terminal.json({**walk_json(walk), "text": render_walk(walk, args.max_tokens)})
         return 0
-    if asked and not walk.paths and not empty:
-        terminal.tell(say_nothing_found(*asked[0]))
+    if questions and not walk.paths and not empty:
+        terminal.tell(say_nothing_found(*questions[0]))
         return 0
     _tell_text(render_walk(walk, args.max_tokens), terminal, bool(walk.paths or walk.seeds), empty=empty)
     return 0
 
 
-def _tell_text(text: str, terminal: Terminal, found: bool, *, empty: bool = False) -> None:
+def _tell_text(text: str, terminal: Terminal, has_hits: bool, *, empty: bool = False) -> None:
     if text:
         terminal.paragraph(text)
     else:
-        terminal.tell("--max-tokens is too little for anything." if found else _EMPTY if empty else _NOTHING)
+        terminal.tell("--max-tokens is too little for anything." if has_hits else _EMPTY if empty else _NOTHING)
 
 
 def _path_options(parser: ArgumentParser) -> None:
@@ -157,15 +157,15 @@ def _path_options(parser: ArgumentParser) -> None:
 
 
 def _path(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        path = found.bank.graph.path(args.source, args.target)
+    with open_bank(args) as handle:
+        path = handle.bank.graph.path(args.source, args.target)
     paths = [] if path is None else [path]
     if terminal.as_json:
         terminal.json(paths_json(paths))
     elif path is None:
         terminal.tell("No path leads there.")
     else:
-        _tell_text(render_paths(paths, args.max_tokens), terminal, found=True)
+        _tell_text(render_paths(paths, args.max_tokens), terminal, has_hits=True)
     return 0
 
 
@@ -177,8 +177,8 @@ def _conversation_options(parser: ArgumentParser) -> None:
 
 
 def _conversation(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        graph = found.bank.graph
+    with open_bank(args) as handle:
+        graph = handle.bank.graph
         if args.conversation is None:
             return _tell_conversations(graph.conversations(), terminal)
         part = graph.conversation(args.conversation)
@@ -237,11 +237,11 @@ def _no_options(parser: ArgumentParser) -> None:
 
 
 def _check(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        damage = found.bank.graph.check()
+    with open_bank(args) as handle:
+        damage = handle.bank.graph.check()
     if terminal.as_json:
-        listed = [{"kind": item.kind, "id": item.id, "problem": item.problem} for item in damage]
-        terminal.json({"intact": not damage, "damage": listed})
+        problems = [{"kind": item.kind, "id": item.id, "problem": item.problem} for item in damage]
+        terminal.json({"intact": not damage, "damage": problems})
     elif not damage:
         terminal.say("Every edge and every pointer leads somewhere.")
     else:

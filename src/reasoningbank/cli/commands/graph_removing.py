@@ -22,12 +22,12 @@ def _remove_options(parser: ArgumentParser) -> None:
 def _remove(args: Namespace, terminal: Terminal) -> int:
     if (args.node is None) == (args.conversation is None):
         raise InvalidInput("Name a NODE, or --conversation ID.")
-    with open_bank(args) as found:
-        graph = found.bank.graph
+    with open_bank(args) as handle:
+        graph = handle.bank.graph
         counts = graph.would_remove(args.node, conv_id=args.conversation or "")
-        told = ", ".join(figures.counted(counts[what], what[:-1]) for what in ("nodes", "edges"))
+        summary = ", ".join(figures.counted(counts[what], what[:-1]) for what in ("nodes", "edges"))
         if not args.dry_run:
-            if not args.yes and not terminal.confirmed(f"Erase {told}? There is no undo."):
+            if not args.yes and not terminal.confirmed(f"Erase {summary}? There is no undo."):
                 raise InvalidInput("Nothing was erased. To erase without being asked, add --yes.")
             check_is_user("erase nodes for good")
             if args.node is None:
@@ -37,7 +37,7 @@ def _remove(args: Namespace, terminal: Terminal) -> int:
     if terminal.as_json:
         terminal.json({**counts, "erased": not args.dry_run})
     else:
-        terminal.say(f"{'would be ' if args.dry_run else ''}erased: {told}")
+        terminal.say(f"{'would be ' if args.dry_run else ''}erased: {summary}")
     return 0
 
 

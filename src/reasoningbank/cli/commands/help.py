@@ -18,8 +18,8 @@ def _options(parser: ArgumentParser) -> None:
 def _run(args: Namespace, terminal: Terminal) -> int:
     name = " ".join(args.words)
     if terminal.as_json:
-        chosen = {n: e for n, e in TABLE.items() if not name or n == name or n.startswith(f"{name} ")}
-        terminal.json({"commands": [{"name": n, "group": e.group, "summary": e.summary} for n, e in chosen.items()]})
+        commands = {n: e for n, e in TABLE.items() if not name or n == name or n.startswith(f"{name} ")}
+        terminal.json({"commands": [{"name": n, "group": e.group, "summary": e.summary} for n, e in commands.items()]})
     elif not name:
         terminal.say(overview.everything())
     elif name in TABLE:

@@ -24,9 +24,9 @@ def _list_options(parser: ArgumentParser) -> None:
 
 
 def _list(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        items = found.bank.jobs.list(state=args.state, namespace=args.namespace, limit=args.limit)
-        tally = found.bank.jobs.tally(namespace=args.namespace)
+    with open_bank(args) as handle:
+        items = handle.bank.jobs.list(state=args.state, namespace=args.namespace, limit=args.limit)
+        tally = handle.bank.jobs.tally(namespace=args.namespace)
     if terminal.as_json:
         terminal.json({"jobs": [job_json(item) for item in items], "tally": tally})
         return 0
@@ -64,10 +64,10 @@ def _retry_options(parser: ArgumentParser) -> None:
 
 
 def _retry(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        jobs = found.bank.jobs
-        named = [args.job] if args.job else []
-        ids = named + ([item.job.id for item in jobs.list(state="dead", limit=1 << 30)] if args.dead else [])
+    with open_bank(args) as handle:
+        jobs = handle.bank.jobs
+        job_ids = [args.job] if args.job else []
+        ids = job_ids + ([item.job.id for item in jobs.list(state="dead", limit=1 << 30)] if args.dead else [])
         items = [jobs.retry(job_id) for job_id in ids]
     if terminal.as_json:
         terminal.json({"jobs": [job_json(item) for item in items]})
@@ -80,8 +80,8 @@ def _retry(args: Namespace, terminal: Terminal) -> int:
 
 
 def _discard(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        item = found.bank.jobs.discard(args.job)
+    with open_bank(args) as handle:
+        item = handle.bank.jobs.discard(args.job)
     if terminal.as_json:
         terminal.json(job_json(item))
     else:
@@ -94,18 +94,18 @@ def _next_options(parser: ArgumentParser) -> None:
 
 
 def _next(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        handed = found.bank.jobs.next(args.job)
+    with open_bank(args) as handle:
+        assignment = handle.bank.jobs.next(args.job)
     if terminal.as_json:
-        terminal.json({"job": None if handed is None else handed_json(handed)})
+        terminal.json({"job": None if assignment is None else handed_json(assignment)})
         return 0
-    if handed is None:
+    if assignment is None:
         terminal.tell("No session waits to be distilled.")
         return 0
-    terminal.say(f"{handed.job.id}")
+    terminal.say(f"{assignment.job.id}")
     terminal.say()
-    terminal.verbatim(f"{handed.prompt}\n\n{handed.record}\n")
-    terminal.tell(f"Answer with: {PROGRAM} jobs answer {handed.job.id} -   (the answer on standard input)")
+    terminal.verbatim(f"{assignment.prompt}\n\n{assignment.record}\n")
+    terminal.tell(f"Answer with: {PROGRAM} jobs answer {assignment.job.id} -   (the answer on standard input)")
     return 0
 
 
@@ -118,9 +118,9 @@ def _answer_options(parser: ArgumentParser) -> None:
 
 def _answer(args: Namespace, terminal: Terminal) -> int:
     text = text_or_stdin(args.answer, terminal)
-    with open_bank(args) as found:
-        memories = found.bank.jobs.answer(args.job, text)
-        titles = [found.bank.get(memory).title for memory in memories]
+    with open_bank(args) as handle:
+        memories = handle.bank.jobs.answer(args.job, text)
+        titles = [handle.bank.get(memory).title for memory in memories]
     if terminal.as_json:
         terminal.json({"job": args.job, "memories": list(memories)})
         return 0
@@ -131,9 +131,9 @@ def _answer(args: Namespace, terminal: Terminal) -> int:
 
 
 def _spending(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        items = found.bank.jobs.spending()
-        llm = found.bank.learning.llm
+    with open_bank(args) as handle:
+        items = handle.bank.jobs.spending()
+        llm = handle.bank.learning.llm
     if terminal.as_json:
         terminal.json({"llm": llm, "spending": [spending_json(item) for item in items]})
         return 0

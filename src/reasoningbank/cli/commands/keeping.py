@@ -19,7 +19,7 @@ from reasoningbank.wiring.embedders import EMBEDDERS
 
 DAMAGED = 1
 _MOST_OF_INDEX = 20
-"""So many problems of the index are listed; with --json all of them."""
+"""Most problems of the index that are listed; --json has all of them."""
 
 
 def _backup_options(parser: ArgumentParser) -> None:
@@ -41,12 +41,12 @@ def _verify_options(parser: ArgumentParser) -> None:
 
 
 def _verify(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        damage = found.bank.verify()
-        index = "" if damage or found.missing else state_of_sound_index(found.bank)
+    with open_bank(args) as handle:
+        damage = handle.bank.verify()
+        index = "" if damage or handle.missing else state_of_sound_index(handle.bank)
     if terminal.as_json:
         terminal.json({"intact": not damage, "damage": [asdict(item) for item in damage], "index": index})
-    elif found.missing:
+    elif handle.missing:
         terminal.say("No memories yet: nothing to verify.")
     elif not damage:
         terminal.say(f"Every row matches its checksum; {index}.")
@@ -69,9 +69,9 @@ def _tell_damage(damage: Sequence[Damage], terminal: Terminal) -> None:
             "`export` what can be read."
         )
     if of_index:
-        told = figures.counted(len(of_index), "problem")
+        problems = figures.counted(len(of_index), "problem")
         terminal.tell(
-            f"{told} in the index, which is a view: `{PROGRAM} reindex --missing` builds what is damaged again. "
+            f"{problems} in the index, which is a view: `{PROGRAM} reindex --missing` builds what is damaged again. "
             "Nothing is lost, and searches go on meanwhile."
         )
     if away:
@@ -115,9 +115,9 @@ def _reindex(args: Namespace, terminal: Terminal) -> int:
     if terminal.as_json:
         terminal.json({"embedder": str(identity), "policy": policy, "memories": memories, "engine": where})
     else:
-        held = figures.counted(memories, "memory", "memories")
+        count = figures.counted(memories, "memory", "memories")
         there = f" in {where}" if engine is not None else ""
-        terminal.say(f"{held} indexed{there} with {identity}, policy {policy}.")
+        terminal.say(f"{count} indexed{there} with {identity}, policy {policy}.")
     return 0
 
 
@@ -125,21 +125,21 @@ def _index_missing(args: Namespace, terminal: Terminal) -> int:
     with existing(args) as bank:
         before, identity = bank.index_lag(), bank.status().embedder
         with Bar(terminal, "indexing") as bar:
-            mended = bank.mend_index()
+            has_repairs = bank.mend_index()
             before = max(before, bank.index_lag())
-            indexed = index_rest(bank, bar)
+            backlog = index_rest(bank, bar)
     if terminal.as_json:
-        terminal.json({"embedder": str(identity), "indexed": before - indexed.owed, "not_yet_indexed": indexed.owed})
-    elif not indexed.owed:
-        if mended:
+        terminal.json({"embedder": str(identity), "indexed": before - backlog.owed, "not_yet_indexed": backlog.owed})
+    elif not backlog.owed:
+        if has_repairs:
             terminal.say("What was damaged of the index is built again.")
-        done = figures.counted(before, "change")
+        changes = figures.counted(before, "change")
         if before:
-            terminal.say(f"{done} indexed with {identity}.")
-        elif not mended:
+            terminal.say(f"{changes} indexed with {identity}.")
+        elif not has_repairs:
             terminal.say("Nothing was missing: the index is up to date.")
-    tell_owed(indexed, terminal)
-    return exit_code(indexed)
+    tell_owed(backlog, terminal)
+    return exit_code(backlog)
 
 
 COMMANDS = {

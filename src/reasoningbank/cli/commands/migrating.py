@@ -32,22 +32,22 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         raise InvalidInput("Name both: the bank that is there, and where it is to go.")
     source, target = locate(args.source), locate(args.target)
     with Bar(terminal, "copying") as bar:
-        done = migrate_bank(source, target, dry_run=args.dry_run, watch=bar)
+        migration = migrate_bank(source, target, dry_run=args.dry_run, watch=bar)
     if terminal.as_json:
-        terminal.json({**done._asdict(), "waited_s": round(done.waited_s, 3), "dry_run": args.dry_run})
+        terminal.json({**migration._asdict(), "waited_s": round(migration.waited_s, 3), "dry_run": args.dry_run})
         return 0
-    if done.was_done:
+    if migration.was_done:
         terminal.tell(f"{source} was moved to {target} already: there is nothing left to do.")
         return 0
-    rows = counted(done.rows, "row")
+    rows = counted(migration.rows, "row")
     if args.dry_run:
-        goes_on = " A copy that was begun would be finished." if done.went_on else ""
+        goes_on = " A copy that was begun would be finished." if migration.went_on else ""
         terminal.tell(f"{rows} of {source} would be copied to {target}.{goes_on} Nothing was made.")
         return 0
-    late = counted(done.meanwhile, "change")
+    late = counted(migration.meanwhile, "change")
     terminal.tell(f"{rows} of {source} copied to {target} and compared one by one, with {late} that came meanwhile.")
     terminal.tell(
-        f"Writers waited {done.waited_s:.1f} s. {source} takes no more writes and says where it went; "
+        f"Writers waited {migration.waited_s:.1f} s. {source} takes no more writes and says where it went; "
         f"`{PROGRAM} migrate --undo {shlex.quote(str(source))} {shlex.quote(str(target))}` goes back."
     )
     return 0

@@ -39,16 +39,16 @@ def _list(args: Namespace, terminal: Terminal) -> int:
     where = {name: value for name in _NARROWED if (value := getattr(args, name))}
     if args.tag:
         where["tags"] = args.tag
-    with open_bank(args, only_reads=True) as found:
-        items = found.bank.list(
+    with open_bank(args, only_reads=True) as handle:
+        items = handle.bank.list(
             namespace=EVERY_NAMESPACE if args.all_namespaces else None,
             state=None if args.state == "all" else args.state,
             limit=args.limit,
             before=args.before,
             **where,
         )
-        namespace = found.bank.namespace
-        others = "" if items or args.all_namespaces or args.team or args.before else elsewhere(found.bank)
+        namespace = handle.bank.namespace
+        hint = "" if items or args.all_namespaces or args.team or args.before else elsewhere(handle.bank)
     following = items[-1].id if len(items) == args.limit else None
     if terminal.as_json:
         terminal.json({"memories": [remembered_json(item) for item in items], "before": following})
@@ -56,10 +56,10 @@ def _list(args: Namespace, terminal: Terminal) -> int:
     if not items:
         where_not = "" if args.all_namespaces or args.team else f" in namespace {namespace}"
         nothing = f"No memories{where_not} match." if where or args.before else f"No memories yet{where_not}."
-        terminal.tell(f"{nothing}{others}")
+        terminal.tell(f"{nothing}{hint}")
         return 0
-    several = bool(args.all_namespaces or args.team)
-    _table(items, terminal, with_namespace=several, with_state=args.state != State.ACTIVE)
+    spans_namespaces = bool(args.all_namespaces or args.team)
+    _table(items, terminal, with_namespace=spans_namespaces, with_state=args.state != State.ACTIVE)
     if following is not None:
         terminal.tell(f"For more: --before {terminal.short(following)}")
     return 0
@@ -71,8 +71,8 @@ def _table(items: list[Remembered], terminal: Terminal, *, with_namespace: bool,
     if any(_key(item) for item in items):
         cells.append((Column(name="KEY", elastic=True), _key))
     if terminal.width is None or any(_own_title(item) for item in items):
-        titled = _own_title if terminal.width is not None else (lambda item: item.title)
-        cells.append((Column(name="TITLE", elastic=True, least=24), titled))
+        title_of = _own_title if terminal.width is not None else (lambda item: item.title)
+        cells.append((Column(name="TITLE", elastic=True, least=24), title_of))
     if with_namespace:
         cells.append((Column(name="NAMESPACE", elastic=True), lambda item: item.namespace))
     cells += [
@@ -107,21 +107,21 @@ def _get_options(parser: ArgumentParser) -> None:
 
 
 def _get(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args, only_reads=True) as found:
+    with open_bank(args, only_reads=True) as handle:
         if args.revision is None:
-            item = found.bank.get(args.reference)
-            team, steps = found.bank.teams.team_of(item.namespace), found.bank.track_of(item.id)
-            near = found.bank.neighbours(item.id)
+            item = handle.bank.get(args.reference)
+            team, steps = handle.bank.teams.team_of(item.namespace), handle.bank.track_of(item.id)
+            near = handle.bank.neighbours(item.id)
             if terminal.as_json:
-                links = [link_json(one) for one in near]
-                shown = {**remembered_json(item), "team": team, "links": links}
-                terminal.json({**shown, "steps": [step_json(step) for step in steps]})
+                links = [link_json(neighbour) for neighbour in near]
+                fields = {**remembered_json(item), "team": team, "links": links}
+                terminal.json({**fields, "steps": [step_json(step) for step in steps]})
             else:
                 show_memory(terminal, item.memory, item, team)
                 show_track(terminal, steps)
                 show_links(terminal, near)
             return 0
-        history = found.bank.history(args.reference)
+        history = handle.bank.history(args.reference)
     by_number = {memory.revision: memory for memory in history.revisions}
     if args.revision not in by_number:
         there = ", ".join(map(str, sorted(by_number)))

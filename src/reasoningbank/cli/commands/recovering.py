@@ -31,20 +31,20 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         _say_both(would, args.path, terminal)
         if not terminal.confirmed(f"Put {args.path} in the place of {location}? The bank there is kept aside."):
             raise InvalidInput("Nothing was changed. To recover without being asked, add --yes.")
-    done = _recover(args, terminal, location, dry_run=args.dry_run)
+    recovery = _recover(args, terminal, location, dry_run=args.dry_run)
     if terminal.as_json:
-        terminal.json(_json(done, dry_run=args.dry_run))
+        terminal.json(_json(recovery, dry_run=args.dry_run))
         return 0
-    _say_both(done, args.path, terminal)
+    _say_both(recovery, args.path, terminal)
     if args.dry_run:
         terminal.tell("The backup is whole. Nothing was changed.")
         return 0
     terminal.tell(f"{location} is now what {args.path} holds; the next query builds its index.")
-    if done.kept is not None and done.trouble:
-        terminal.tell(f"What was there is kept as {done.kept}.")
-    elif done.kept is not None:
-        undo = f"{PROGRAM} recover {shlex.quote(done.kept)} --bank {shlex.quote(str(location))}"
-        terminal.tell(f"What was there is kept as {done.kept}. To undo: {undo}")
+    if recovery.kept is not None and recovery.trouble:
+        terminal.tell(f"What was there is kept as {recovery.kept}.")
+    elif recovery.kept is not None:
+        undo = f"{PROGRAM} recover {shlex.quote(recovery.kept)} --bank {shlex.quote(str(location))}"
+        terminal.tell(f"What was there is kept as {recovery.kept}. To undo: {undo}")
     return 0
 
 
@@ -53,32 +53,32 @@ def _recover(args: Namespace, terminal: Terminal, location: Location, *, dry_run
         return ReasoningBank.recover(args.path, location, dry_run=dry_run, progress=bar)
 
 
-def _say_both(recovered: Recovered, backup: str, terminal: Terminal) -> None:
+def _say_both(recovery: Recovered, backup: str, terminal: Terminal) -> None:
     if terminal.as_json:
         return
-    there = "no bank" if recovered.before is None else _in_words(recovered.before)
-    if recovered.trouble:
-        there = f"a bank that does not open. {recovered.trouble}"
+    there = "no bank" if recovery.before is None else _in_words(recovery.before)
+    if recovery.trouble:
+        there = f"a bank that does not open. {recovery.trouble}"
     terminal.labelled("there:   ", there)
-    terminal.labelled("backup:  ", f"{_in_words(recovered.after)} ({backup})")
+    terminal.labelled("backup:  ", f"{_in_words(recovery.after)} ({backup})")
 
 
 def _in_words(contents: Contents) -> str:
-    held = figures.counted(contents.memories, "memory", "memories")
+    count = figures.counted(contents.memories, "memory", "memories")
     if contents.newest_at is None:
-        return held
+        return count
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(contents.newest_at))
-    return f"{held}, the last of {figures.counted(contents.changes, 'change')} at {when}"
+    return f"{count}, the last of {figures.counted(contents.changes, 'change')} at {when}"
 
 
-def _json(recovered: Recovered, *, dry_run: bool) -> dict[str, object]:
+def _json(recovery: Recovered, *, dry_run: bool) -> dict[str, object]:
     return {
-        "bank": str(recovered.bank),
+        "bank": str(recovery.bank),
         "dry_run": dry_run,
-        "before": None if recovered.before is None else _figures(recovered.before),
-        "trouble": recovered.trouble,
-        "after": _figures(recovered.after),
-        "kept": recovered.kept,
+        "before": None if recovery.before is None else _figures(recovery.before),
+        "trouble": recovery.trouble,
+        "after": _figures(recovery.after),
+        "kept": recovery.kept,
     }
 
 

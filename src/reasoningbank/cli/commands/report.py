@@ -23,9 +23,7 @@ from reasoningbank.learn.report import Report, ReportLine
 from reasoningbank.learn.trends import MOST_DAYS, Trends
 
 _DEFAULT_LIMIT = 20
-_DEFAULT_DAYS = 30
 _DAY_S = 86_400.0
-_MOST_DEAD_SHOWN = 10
 
 
 def _options(parser: ArgumentParser) -> None:
@@ -39,13 +37,14 @@ def _options(parser: ArgumentParser) -> None:
 
 def _run(args: Namespace, terminal: Terminal) -> int:
     since = None if args.since is None else moment(args.since, time.time())
-    with open_bank(args) as found:
+    with open_bank(args) as handle:
         namespace = EVERY_NAMESPACE if args.all_namespaces else None
-        report = found.bank.report(namespace=namespace, since=since, limit=args.limit)
-        where = "any namespace" if args.all_namespaces else f"namespace {found.bank.namespace}"
-        trends = found.bank.trends(days=_days(since), namespace=namespace)
+        report = handle.bank.report(namespace=namespace, since=since, limit=args.limit)
+        where = "any namespace" if args.all_namespaces else f"namespace {handle.bank.namespace}"
+        days = 30 if since is None else min(MOST_DAYS, max(1, 1 + int((time.time() - since) // _DAY_S)))
+        trends = handle.bank.trends(days=days, namespace=namespace)
         if args.html is not None:
-            return _write_page(args.html, found.bank, report, trends, namespace, terminal)
+            return _write_page(args.html, handle.bank, report, trends, namespace, terminal)
     if terminal.as_json:
         terminal.json(report_json(report))
         return 0
@@ -53,7 +52,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         _memories(report, terminal)
     else:
         terminal.tell(f"No memory was shown or used in {where}.")
-    show_curves(trends, terminal, "every namespace" if args.all_namespaces else found.bank.namespace)
+    show_curves(trends, terminal, "every namespace" if args.all_namespaces else handle.bank.namespace)
     if report.dead:
         _dead_weight(report, terminal)
     if report.kinds:
@@ -67,18 +66,12 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _days(since: float | None) -> int:
-    if since is None:
-        return _DEFAULT_DAYS
-    return min(MOST_DAYS, max(1, 1 + int((time.time() - since) // _DAY_S)))
-
-
 def _write_page(
     path: str, bank: Bank, report: Report, trends: Trends, namespace: str | None, terminal: Terminal
 ) -> int:
     from reasoningbank.cli.report_page import ReportContents, report_html
 
-    told = ReportContents(
+    contents = ReportContents(
         namespace="every project" if namespace else bank.namespace,
         made=f"{len(trends.days)} days until {trends.days[-1].day}",
         report=report,
@@ -87,7 +80,7 @@ def _write_page(
     )
     try:
         with whole_file(Path(path), mode=ORDINARY_MODE, durable=False) as file:
-            file.write(report_html(told).encode("utf-8", "replace"))
+            file.write(report_html(contents).encode("utf-8", "replace"))
     except OSError as error:
         raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from error
     terminal.tell(f"Written: {path}")
@@ -131,10 +124,10 @@ def _dead_weight(report: Report, terminal: Terminal) -> None:
     terminal.say()
     terminal.say("Dead weight", bold=True)
     columns = [Column(name="MEMORY", elastic=True), Column(name="WHY"), Column(name="ID", optional=True)]
-    shown = report.dead[:_MOST_DEAD_SHOWN]
-    show(terminal, columns, [[line.remembered.title, line.dead, line.remembered.id] for line in shown])
-    if report.dead_count > len(shown):
-        terminal.say(f"and {report.dead_count - len(shown):,} more", dim=True)
+    lines = report.dead[:10]
+    show(terminal, columns, [[line.remembered.title, line.dead, line.remembered.id] for line in lines])
+    if report.dead_count > len(lines):
+        terminal.say(f"and {report.dead_count - len(lines):,} more", dim=True)
 
 
 def _kinds(report: Report, terminal: Terminal) -> None:

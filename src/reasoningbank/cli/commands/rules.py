@@ -26,15 +26,15 @@ def _no_options(parser: ArgumentParser) -> None:
 
 
 def _list(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        in_force, proposed = found.bank.rules.in_force(), found.bank.rules.proposed()
+    with open_bank(args) as handle:
+        in_force, proposals = handle.bank.rules.in_force(), handle.bank.rules.proposed()
     # A proposal may be anybody's words: it is for the person to read, and not for a model.
-    shown = proposed if agent_around() is None else []
+    readable = proposals if agent_around() is None else []
     if terminal.as_json:
-        listed = {"in_force": [*map(rule_json, in_force)], "proposed": [*map(rule_json, shown)]}
-        terminal.json({**listed, "waiting": len(proposed)})
+        rules = {"in_force": [*map(rule_json, in_force)], "proposed": [*map(rule_json, readable)]}
+        terminal.json({**rules, "waiting": len(proposals)})
         return 0
-    if not in_force and not proposed:
+    if not in_force and not proposals:
         terminal.tell(
             f"No rules yet. `{PROGRAM} rules add TEXT` sets one; so does saying it to an agent with our hooks."
         )
@@ -42,18 +42,18 @@ def _list(args: Namespace, terminal: Terminal) -> int:
     if in_force:
         terminal.say("In force", bold=True)
         columns = [Column(name="ID"), Column(name="RULE", elastic=True), Column(name="WHERE"), _HEARD]
-        told = standing(in_force)
-        places = {rule.id: _where(rule) if rule in told else "replaced by a later one" for rule in in_force}
+        effective = standing(in_force)
+        places = {rule.id: _where(rule) if rule in effective else "replaced by a later one" for rule in in_force}
         show(terminal, columns, [[rule.id, rule.text, places[rule.id], rule.heard_in] for rule in in_force])
-    if shown:
+    if readable:
         terminal.say("Proposed: counts for nothing until you keep it", bold=True)
         columns = [Column(name="N", right=True), Column(name="RULE", elastic=True), Column(name="WHERE"), _HEARD]
-        rows = [[str(number), rule.text, _where(rule), rule.heard_in] for number, rule in enumerate(shown, start=1)]
+        rows = [[str(number), rule.text, _where(rule), rule.heard_in] for number, rule in enumerate(readable, start=1)]
         show(terminal, columns, rows)
         terminal.tell(f"`{PROGRAM} rules keep N` or `{PROGRAM} rules drop N` decides; `all` is every one.")
-    elif proposed:
+    elif proposals:
         terminal.tell(
-            f"{figures.counted(len(proposed), 'rule')} proposed: the user sees them in a terminal of their own."
+            f"{figures.counted(len(proposals), 'rule')} proposed: the user sees them in a terminal of their own."
         )
     return 0
 
@@ -72,8 +72,8 @@ def _add_options(parser: ArgumentParser) -> None:
 
 def _add(args: Namespace, terminal: Terminal) -> int:
     door = terminal_door()
-    with open_bank(args, create=True) as found:
-        rule = found.bank.rules.add(args.text, namespace=USER_NAMESPACE if args.everywhere else None, door=door)
+    with open_bank(args, create=True) as handle:
+        rule = handle.bank.rules.add(args.text, namespace=USER_NAMESPACE if args.everywhere else None, door=door)
     if terminal.as_json:
         terminal.json(rule_json(rule))
     elif rule.state is RuleState.IN_FORCE:
@@ -102,32 +102,32 @@ def _keep(args: Namespace, terminal: Terminal) -> int:
 
 def _drop(args: Namespace, terminal: Terminal) -> int:
     with existing(args) as bank:
-        dropped = bank.rules.drop(_ids_meant(bank, args.named), terminal_door())
+        rules = bank.rules.drop(_ids_meant(bank, args.named), terminal_door())
         if args.erase:
-            bank.rules.erase([rule.id for rule in dropped], terminal_door())
-    return _say_decided(dropped, "erased" if args.erase else "dropped", terminal)
+            bank.rules.erase([rule.id for rule in rules], terminal_door())
+    return _say_decided(rules, "erased" if args.erase else "dropped", terminal)
 
 
-def _say_decided(rules: Sequence[Rule], done: str, terminal: Terminal) -> int:
+def _say_decided(rules: Sequence[Rule], verb: str, terminal: Terminal) -> int:
     if terminal.as_json:
         terminal.json({"rules": [*map(rule_json, rules)]})
         return 0
     for rule in rules:
-        terminal.result(rule.id, f"{done}: {rule.text}")
+        terminal.result(rule.id, f"{verb}: {rule.text}")
     return 0
 
 
-def _ids_meant(bank: Bank, named: Sequence[str]) -> list[str]:
-    proposed = [rule.id for rule in bank.rules.proposed()]
-    if ALL in named:
-        return proposed
+def _ids_meant(bank: Bank, names: Sequence[str]) -> list[str]:
+    proposals = [rule.id for rule in bank.rules.proposed()]
+    if ALL in names:
+        return proposals
     ids = []
-    for name in named:
+    for name in names:
         # A number of a few digits; an id is longer.
-        if name.isdecimal() and len(name) <= len(str(len(proposed))) and 1 <= int(name) <= len(proposed):
-            ids.append(proposed[int(name) - 1])
+        if name.isdecimal() and len(name) <= len(str(len(proposals))) and 1 <= int(name) <= len(proposals):
+            ids.append(proposals[int(name) - 1])
         elif name.isdecimal() and len(name) < 4:
-            raise InvalidInput(f"There is no proposal {name}: `{PROGRAM} rules` lists {len(proposed)}.")
+            raise InvalidInput(f"There is no proposal {name}: `{PROGRAM} rules` lists {len(proposals)}.")
         else:
             ids.append(name)
     return ids

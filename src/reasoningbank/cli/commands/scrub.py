@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
 
 from reasoningbank.bank.json_view import swept_json
 from reasoningbank.cli import figures
@@ -39,14 +38,14 @@ def _options(parser: ArgumentParser) -> None:
 def _run(args: Namespace, terminal: Terminal) -> int:
     if args.allow is None and args.disallow is None and args.personal is None and not args.allowed:
         return _sweep(args, terminal)
-    with open_bank(args, create=not args.allowed) as found:
-        scrubbing = found.bank.secrets.scrubbing
+    with open_bank(args, create=not args.allowed) as handle:
+        scrubbing = handle.bank.secrets.scrubbing
         if not args.allowed:
             scrubbing = _apply_rules(args, scrubbing)
-            found.bank.secrets.set_scrubbing(scrubbing)
-    shown = {"allowed": list(scrubbing.allow), "personal": list(scrubbing.personal)}
+            handle.bank.secrets.set_scrubbing(scrubbing)
+    rules = {"allowed": list(scrubbing.allow), "personal": list(scrubbing.personal)}
     if terminal.as_json:
-        terminal.json(shown)
+        terminal.json(rules)
         return 0
     for fingerprint in scrubbing.allow:
         terminal.say(fingerprint)
@@ -81,12 +80,17 @@ def _sweep(args: Namespace, terminal: Terminal) -> int:
 
 
 def _report(swept: Swept, terminal: Terminal) -> None:
-    looked = figures.counted(swept.looked_at, "record")
+    records = figures.counted(swept.looked_at, "record")
     if not swept.places:
-        terminal.say(f"No secret in {looked}.")
+        terminal.say(f"No secret in {records}.")
         return
     rows = [
-        [place.kind, place.id, "" if place.revision is None else str(place.revision), _counts(place.found)]
+        [
+            place.kind,
+            place.id,
+            "" if place.revision is None else str(place.revision),
+            ", ".join(f"{name} ×{number}" if number > 1 else name for name, number in place.found.items()),
+        ]
         for place in swept.places[:_MOST_SHOWN]
     ]
     columns = [Column(name="KIND"), Column(name="ID"), Column(name="REVISION"), Column(name="SECRETS", elastic=True)]
@@ -96,13 +100,9 @@ def _report(swept: Swept, terminal: Terminal) -> None:
         terminal.tell(f"and {more:,} more; --json lists all.")
     total = figures.counted(sum(swept.found.values()), "secret")
     if swept.applied:
-        terminal.tell(f"{total} removed from {looked}. Change them where they are used: they were kept in the clear.")
+        terminal.tell(f"{total} removed from {records}. Change them where they are used: they were kept in the clear.")
     else:
-        terminal.tell(f"{total} in {looked}; nothing was changed. To remove them: {PROGRAM} scrub --apply")
-
-
-def _counts(found: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} ×{number}" if number > 1 else name for name, number in found.items())
+        terminal.tell(f"{total} in {records}; nothing was changed. To remove them: {PROGRAM} scrub --apply")
 
 
 COMMANDS = {

@@ -29,16 +29,16 @@ def _start_options(parser: ArgumentParser) -> None:
 
 
 def _start(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args, create=True) as found:
+    with open_bank(args, create=True) as handle:
         kind = optional_name(args.task_type, "task_type")
         metadata = {TASK_TYPE: kind} if kind else {}
-        trajectory = found.bank.start_session(args.task, agent=args.agent, metadata=metadata, speaker=speaker())
-        scrubbed = found.bank.secrets.found_in([args.task, args.agent, kind])
+        trajectory = handle.bank.start_session(args.task, agent=args.agent, metadata=metadata, speaker=speaker())
+        secrets = handle.bank.secrets.found_in([args.task, args.agent, kind])
     if terminal.as_json:
-        terminal.json({**trajectory_json(trajectory), "scrubbed": scrubbed})
+        terminal.json({**trajectory_json(trajectory), "scrubbed": secrets})
     else:
         terminal.result(trajectory.id, f"started in {trajectory.namespace}; give this id to `query --session`")
-        tell_scrubbed(scrubbed, terminal)
+        tell_scrubbed(secrets, terminal)
     return 0
 
 
@@ -52,22 +52,22 @@ def _step_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "result", metavar="RESULT", nargs="?", default="", help='what came of it; "-" reads standard input'
     )
-    worked = parser.add_mutually_exclusive_group()
-    worked.add_argument("--failed", action="store_false", dest="ok", default=None, help="it did not work")
-    worked.add_argument("--ok", action="store_true", dest="ok", default=None, help="it worked")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--failed", action="store_false", dest="ok", default=None, help="it did not work")
+    group.add_argument("--ok", action="store_true", dest="ok", default=None, help="it worked")
 
 
 def _step(args: Namespace, terminal: Terminal) -> int:
     result = text_or_stdin(args.result, terminal)
-    with open_bank(args) as found:
+    with open_bank(args) as handle:
         metadata = {} if args.ok is None else {"ok": args.ok}
-        step = found.bank.add_step(args.session, args.action, result, metadata)
-        scrubbed = found.bank.secrets.found_in([args.action, result])
+        step = handle.bank.add_step(args.session, args.action, result, metadata)
+        secrets = handle.bank.secrets.found_in([args.action, result])
     if terminal.as_json:
-        terminal.json({**step_json(step), "scrubbed": scrubbed})
+        terminal.json({**step_json(step), "scrubbed": secrets})
     else:
         terminal.result(step.id, f"step {step.number}{_MARKS.get(args.ok, '')}")
-        tell_scrubbed(scrubbed, terminal)
+        tell_scrubbed(secrets, terminal)
     return 0
 
 
@@ -84,22 +84,22 @@ def _end_options(parser: ArgumentParser) -> None:
 
 
 def _end(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        ended = found.bank.end_session(args.session, args.outcome, used=args.used)
+    with open_bank(args) as handle:
+        ending = handle.bank.end_session(args.session, args.outcome, used=args.used)
     if terminal.as_json:
-        shown = trajectory_json(ended.trajectory)
-        signals = [signal_json(signal) for signal in ended.signals]
-        terminal.json({**shown, "step_count": ended.steps, "signals": signals, "job_id": ended.job_id})
+        fields = trajectory_json(ending.trajectory)
+        signals = [signal_json(signal) for signal in ending.signals]
+        terminal.json({**fields, "step_count": ending.steps, "signals": signals, "job_id": ending.job_id})
         return 0
-    credited = figures.counted(len(ended.signals), "memory", "memories")
-    steps = figures.counted(ended.steps, "step")
-    terminal.result(ended.trajectory.id, f"{args.outcome} after {steps}; {credited} credited")
+    memories = figures.counted(len(ending.signals), "memory", "memories")
+    steps = figures.counted(ending.steps, "step")
+    terminal.result(ending.trajectory.id, f"{args.outcome} after {steps}; {memories} credited")
     return 0
 
 
 def _show(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        trajectory, steps = found.bank.trajectory(args.session)
+    with open_bank(args) as handle:
+        trajectory, steps = handle.bank.trajectory(args.session)
     if terminal.as_json:
         terminal.json(trajectory_json(trajectory, steps))
         return 0
@@ -107,7 +107,7 @@ def _show(args: Namespace, terminal: Terminal) -> int:
     terminal.paragraph(plain.one_line(trajectory.task))
     facts = [trajectory.id, _state(trajectory), f"namespace {trajectory.namespace}"]
     facts += [f"agent {trajectory.agent}"] if trajectory.agent else []
-    facts += [f"type {given}"] if (given := type_in(kind_of(trajectory))) else []
+    facts += [f"type {task_type}"] if (task_type := type_in(kind_of(trajectory))) else []
     facts += [f"started {figures.ago(trajectory.started_at, now)}"]
     terminal.paragraph(plain.one_line(" · ".join(facts)), dim=True)
     for step in steps:
@@ -125,9 +125,9 @@ def _list_options(parser: ArgumentParser) -> None:
 
 
 def _list(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        items = found.bank.sessions(limit=args.limit)
-        namespace = found.bank.namespace
+    with open_bank(args) as handle:
+        items = handle.bank.sessions(limit=args.limit)
+        namespace = handle.bank.namespace
     if terminal.as_json:
         terminal.json({"sessions": [trajectory_json(item) for item in items]})
         return 0
@@ -159,15 +159,15 @@ def _track_options(parser: ArgumentParser) -> None:
 
 def _track(args: Namespace, terminal: Terminal) -> int:
     result = text_or_stdin(args.result, terminal)
-    with open_bank(args) as found:
-        memory = found.bank.get(args.reference)
-        step = found.bank.track(memory.id, args.action, result)
-        scrubbed = found.bank.secrets.found_in([args.action, result])
+    with open_bank(args) as handle:
+        memory = handle.bank.get(args.reference)
+        step = handle.bank.track(memory.id, args.action, result)
+        secrets = handle.bank.secrets.found_in([args.action, result])
     if terminal.as_json:
-        terminal.json({**step_json(step), "scrubbed": scrubbed})
+        terminal.json({**step_json(step), "scrubbed": secrets})
     else:
         terminal.result(step.id, f"step {step.number} under {plain.one_line(memory.title)}")
-        tell_scrubbed(scrubbed, terminal)
+        tell_scrubbed(secrets, terminal)
     return 0
 
 

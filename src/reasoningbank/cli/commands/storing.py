@@ -75,44 +75,44 @@ def _store(args: Namespace, terminal: Terminal) -> int:
     fields = _fields(args)
     if args.title is not None:
         fields["title"] = args.title
-    with open_bank(args, create=True) as found:
-        before = {(one.id, one.memory.revision) for one in found.bank.list(key=args.key)}
-        kept = found.bank.store(args.key, value, origin=speaker(), **fields)
-    _report(kept, terminal, done="Unchanged" if (kept.id, kept.memory.revision) in before else "Stored")
+    with open_bank(args, create=True) as handle:
+        before = {(match.id, match.memory.revision) for match in handle.bank.list(key=args.key)}
+        item = handle.bank.store(args.key, value, origin=speaker(), **fields)
+    _report(item, terminal, verb="Unchanged" if (item.id, item.memory.revision) in before else "Stored")
     return 0
 
 
 def _record(args: Namespace, terminal: Terminal) -> int:
     content = text_or_stdin(args.content, terminal)
-    with open_bank(args, create=True) as found:
-        kept = found.bank.record(title=args.title, content=content, origin=speaker(), **_fields(args))
-    _report(kept, terminal)
+    with open_bank(args, create=True) as handle:
+        item = handle.bank.record(title=args.title, content=content, origin=speaker(), **_fields(args))
+    _report(item, terminal)
     return 0
 
 
-def _report(kept: Remembered, terminal: Terminal, done: str = "Stored") -> None:
+def _report(item: Remembered, terminal: Terminal, verb: str = "Stored") -> None:
     if terminal.as_json:
-        terminal.json(stored_json(kept))
+        terminal.json(stored_json(item))
         return
-    memory = kept.memory
-    named = plain.one_line(memory.key or memory.title)
-    revised = f", revision {memory.revision}" if memory.revision > 1 else ""
-    earned = f"confidence {figures.confidence(kept.confidence)}"
-    terminal.result(memory.id, f"{done}: {named} (namespace: {memory.namespace}){revised}, {earned}")
-    tell_scrubbed(kept.scrubbed, terminal)
-    if memory.revision == 1 and kept.trust is not Trust.TRUSTED:
+    memory = item.memory
+    name = plain.one_line(memory.key or memory.title)
+    revision = f", revision {memory.revision}" if memory.revision > 1 else ""
+    confidence = f"confidence {figures.confidence(item.confidence)}"
+    terminal.result(memory.id, f"{verb}: {name} (namespace: {memory.namespace}){revision}, {confidence}")
+    tell_scrubbed(item.scrubbed, terminal)
+    if memory.revision == 1 and item.trust is not Trust.TRUSTED:
         terminal.tell(
-            f"Kept as {memory.origin}'s, {kept.trust}: a coding agent runs this. `{PROGRAM} trust approve` vouches."
+            f"Kept as {memory.origin}'s, {item.trust}: a coding agent runs this. `{PROGRAM} trust approve` vouches."
         )
-    if kept.set_aside:
+    if item.set_aside:
         keep = f"{PROGRAM} edit {memory.id} --keep-evidence"
-        terminal.tell(f"{set_aside_in_words(kept.set_aside)}. To keep what was earned: {keep}")
+        terminal.tell(f"{set_aside_in_words(item.set_aside)}. To keep what was earned: {keep}")
 
 
-def tell_scrubbed(found: Mapping[str, int], terminal: Terminal) -> None:
+def tell_scrubbed(secrets: Mapping[str, int], terminal: Terminal) -> None:
     """Say what was taken out, so that nobody wonders later where it went."""
-    if found:
-        terminal.tell(f"scrubbed: {', '.join(f'{name} ×{number}' for name, number in found.items())}")
+    if secrets:
+        terminal.tell(f"scrubbed: {', '.join(f'{name} ×{number}' for name, number in secrets.items())}")
 
 
 COMMANDS = {

@@ -18,10 +18,10 @@ def _no_options(parser: ArgumentParser) -> None:
 
 
 def _list(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        teams = found.bank.teams.list()
-        namespace = found.bank.namespace
-        counts = {} if found.missing else found.bank.status().namespaces
+    with open_bank(args) as handle:
+        teams = handle.bank.teams.list()
+        namespace = handle.bank.namespace
+        counts = {} if handle.missing else handle.bank.status().namespaces
     if terminal.as_json:
         terminal.json({"teams": [team_json(team) for team in teams]})
         return 0
@@ -51,25 +51,31 @@ def _add_options(parser: ArgumentParser) -> None:
 
 
 def _add(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args, create=True) as found:
-        team = found.bank.teams.add(args.team, *args.namespaces, source=speaker())
+    with open_bank(args, create=True) as handle:
+        team = handle.bank.teams.add(args.team, *args.namespaces, source=speaker())
     if terminal.as_json:
         terminal.json(team_json(team))
     else:
-        held = figures.counted(len(team.namespaces), "project")
-        terminal.result(team.name, f"{held}: {', '.join(team.namespaces)}")
+        count = figures.counted(len(team.namespaces), "project")
+        terminal.result(team.name, f"{count}: {', '.join(team.namespaces)}")
     return 0
 
 
 def _remove(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        named = args.namespaces or [found.bank.namespace]
-        teams = found.bank.teams.remove(*args.namespaces, source=speaker())
+    with open_bank(args) as handle:
+        namespaces = args.namespaces or [handle.bank.namespace]
+        teams = handle.bank.teams.remove(*args.namespaces, source=speaker())
     if terminal.as_json:
-        terminal.json({"removed": [{"namespace": one, "team": team} for one, team in zip(named, teams, strict=True)]})
+        terminal.json(
+            {
+                "removed": [
+                    {"namespace": namespace, "team": team} for namespace, team in zip(namespaces, teams, strict=True)
+                ]
+            }
+        )
         return 0
-    for one, team in zip(named, teams, strict=True):
-        terminal.say(f"{one} left {team}")
+    for namespace, team in zip(namespaces, teams, strict=True):
+        terminal.say(f"{namespace} left {team}")
     return 0
 
 

@@ -34,13 +34,16 @@ def _list_options(parser: ArgumentParser) -> None:
 
 
 def _list(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
+    with open_bank(args) as handle:
         if args.rulings:
-            return _list_rulings(found.bank.trust.rulings(limit=args.limit), terminal)
+            return _list_rulings(handle.bank.trust.rulings(limit=args.limit), terminal)
         if args.quarantined or args.waiting:
-            items = _quarantined(found.bank, args) if args.quarantined else _waiting(found.bank, args)
-            return _list_memories(items, terminal, "in quarantine" if args.quarantined else "waiting for your approval")
-        sources = found.bank.trust.origins()
+            if not args.quarantined:
+                return _list_memories(_waiting(handle.bank, args), terminal, "waiting for your approval")
+            namespace = EVERY_NAMESPACE if args.namespace is None else None
+            items = handle.bank.list(state=State.QUARANTINED, namespace=namespace, limit=args.limit)
+            return _list_memories(items, terminal, "in quarantine")
+        sources = handle.bank.trust.origins()
     if terminal.as_json:
         terminal.json({"origins": [source_json(source) for source in sources]})
         return 0
@@ -61,18 +64,17 @@ def _list(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _standing(told: Mapping[str, Any]) -> str:
-    """How far an origin is believed. An approval covers what it had brought by then, so what came later is counted."""
-    if told["revoked"]:
+def _standing(source: Mapping[str, Any]) -> str:
+    """The trust in an origin. An approval covers what it had brought by then, so what came later is counted."""
+    if source["revoked"]:
         return "revoked"
-    if not told["approved"]:
-        return str(told["trust"])
-    return "approved" if told["approved"] == told["memories"] else f"{told['trust']}; {told['approved']:,} approved"
-
-
-def _quarantined(bank: Bank, args: Namespace) -> list[Remembered]:
-    namespace = EVERY_NAMESPACE if args.namespace is None else None
-    return bank.list(state=State.QUARANTINED, namespace=namespace, limit=args.limit)
+    if not source["approved"]:
+        return str(source["trust"])
+    return (
+        "approved"
+        if source["approved"] == source["memories"]
+        else f"{source['trust']}; {source['approved']:,} approved"
+    )
 
 
 def _waiting(bank: Bank, args: Namespace) -> list[Remembered]:
@@ -130,8 +132,8 @@ def _list_rulings(rulings: list[Ruling], terminal: Terminal) -> int:
 
 
 def _show(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as found:
-        report = found.bank.trust.why(args.reference)
+    with open_bank(args) as handle:
+        report = handle.bank.trust.why(args.reference)
     if terminal.as_json:
         terminal.json(provenance_json(report))
         return 0
@@ -161,7 +163,7 @@ def _decision_options(target: str, text: str) -> Callable[[ArgumentParser], None
     return options
 
 
-def _deciding(decide: Callable[[Bank, Namespace], Ruling], done: str) -> Callable[[Namespace, Terminal], int]:
+def _deciding(decide: Callable[[Bank, Namespace], Ruling], verb: str) -> Callable[[Namespace, Terminal], int]:
     def run(args: Namespace, terminal: Terminal) -> int:
         with existing(args) as bank:
             ruling = decide(bank, args)
@@ -170,10 +172,10 @@ def _deciding(decide: Callable[[Bank, Namespace], Ruling], done: str) -> Callabl
             return 0
         count = figures.counted(len(ruling.memories), "memory", "memories")
         if args.dry_run:
-            terminal.say(f"{ruling.target}: {count} would be {done}; nothing was done.")
+            terminal.say(f"{ruling.target}: {count} would be {verb}; nothing was done.")
             return 0
         back = "" if ruling.kind is RulingKind.UNDO else f". To undo: {PROGRAM} trust undo {ruling.id}"
-        terminal.result(ruling.id, f"{ruling.target}: {count} {done}{back}")
+        terminal.result(ruling.id, f"{ruling.target}: {count} {verb}{back}")
         return 0
 
     return run
@@ -182,22 +184,22 @@ def _deciding(decide: Callable[[Bank, Namespace], Ruling], done: str) -> Callabl
 def _revoke(args: Namespace, terminal: Terminal) -> int:
     with existing(args) as bank:
         ruling = bank.trust.revoke(args.target, **_as_user(args, "revoke an origin"))
-        brought = bank.trust.brought_by(ruling.target)
+        counts = bank.trust.brought_by(ruling.target)
     if terminal.as_json:
-        hidden = {"nodes_hidden": brought.nodes, "edges_hidden": brought.edges}
+        hidden = {"nodes_hidden": counts.nodes, "edges_hidden": counts.edges}
         terminal.json({**ruling_json(ruling), **hidden, "dry_run": args.dry_run})
         return 0
     would = " would be" if args.dry_run else ""
-    said = f"{figures.counted(len(ruling.memories), 'memory', 'memories')}{would} quarantined"
-    if brought.nodes or brought.edges:
-        nodes, edges = figures.counted(brought.nodes, "node"), figures.counted(brought.edges, "edge")
-        said += f", {nodes} and {edges}{would} hidden"
-    elif not brought.memories:
-        said = f"nothing here came from it; what it brings later{would or ' is'} quarantined"
+    effect = f"{figures.counted(len(ruling.memories), 'memory', 'memories')}{would} quarantined"
+    if counts.nodes or counts.edges:
+        nodes, edges = figures.counted(counts.nodes, "node"), figures.counted(counts.edges, "edge")
+        effect += f", {nodes} and {edges}{would} hidden"
+    elif not counts.memories:
+        effect = f"nothing here came from it; what it brings later{would or ' is'} quarantined"
     if args.dry_run:
-        terminal.say(f"{ruling.target}: {said}; nothing was done.")
+        terminal.say(f"{ruling.target}: {effect}; nothing was done.")
         return 0
-    terminal.result(ruling.id, f"{ruling.target}: {said}. To undo: {PROGRAM} trust undo {ruling.id}")
+    terminal.result(ruling.id, f"{ruling.target}: {effect}. To undo: {PROGRAM} trust undo {ruling.id}")
     return 0
 
 
@@ -206,7 +208,7 @@ def _approve(bank: Bank, args: Namespace) -> Ruling:
 
 
 def _as_user(args: Namespace, what: str) -> dict[str, Any]:
-    """These are written down as the user's own decisions."""
+    """Options of a ruling that is written down as the user's own decision."""
     check_is_user(what)
     return {"comment": args.comment, "dry_run": args.dry_run}
 

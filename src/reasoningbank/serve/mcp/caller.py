@@ -25,7 +25,7 @@ class Caller(Protocol):
 
     @property
     def scopes(self) -> Collection[str]:
-        """What it may do: read, write, admin."""
+        """The caller's rights: read, write, admin."""
         ...
 
     @property
@@ -45,17 +45,17 @@ class LocalCaller:
 LOCAL = LocalCaller()
 
 
-def may(caller: Caller, needed: str) -> bool:
-    """Each scope includes the ones before it."""
+def may(caller: Caller, required_scope: str) -> bool:
+    """True if a caller has a scope, or one that includes it: each includes the ones before it."""
     ladder = (READ, WRITE, ADMIN)
-    return any(scope in caller.scopes for scope in ladder[ladder.index(needed) :])
+    return any(scope in caller.scopes for scope in ladder[ladder.index(required_scope) :])
 
 
-def admitted_origin(claimed: str | None, caller: Caller) -> str:
-    """Where a recorded memory comes from."""
-    return origin_of(claimed, speaker_over_mcp(caller.origin))
+def admitted_origin(claim: str | None, caller: Caller) -> str:
+    """The origin of a memory that this caller records."""
+    return origin_of(claim, speaker_over_mcp(caller.origin))
 
 
 def source_of(caller: Caller) -> str:
-    """Under which name its evidence counts: fixed by who it is, so that nobody can agree with himself."""
+    """The name under which the caller's evidence counts: fixed by who it is, so that nobody can agree with himself."""
     return f"{admitted_origin(None, caller)}:{caller.name}"[:200]

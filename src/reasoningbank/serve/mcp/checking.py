@@ -21,12 +21,12 @@ def validate(schema: Schema, arguments: Mapping[str, Any]) -> dict[str, Any]:
     missing = [name for name in schema.get("required", ()) if name not in arguments]
     if missing:
         raise InvalidInput(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing.")
-    given = {}
+    values = {}
     for name, value in arguments.items():
         problem = find_problem(properties[name], value, name, quote=True)
         if problem is not None:
             raise InvalidInput(problem)
         # JSON knows one kind of number: 5.0 is the whole number 5.
-        given[name] = int(value) if properties[name]["type"] == "integer" else value
+        values[name] = int(value) if properties[name]["type"] == "integer" else value
     defaults = {name: rule["default"] for name, rule in properties.items() if "default" in rule}
-    return {**defaults, **given}
+    return {**defaults, **values}

@@ -10,9 +10,9 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -55,8 +55,8 @@ async def _talk(line: StdioLine, bank: Bank, *, workers: bool) -> None:
         # Made anew for each call, which costs next to nothing: another process may have ruled about secrets.
         return bank.for_tenant(bank.tenant)
 
-    told = greeting.instructions_for(bank.learning.distiller)
-    server = build(bank_for, caller_of, bank.settings.search, instructions=told)
+    instructions = greeting.instructions_for(bank.learning.distiller)
+    server = build(bank_for, caller_of, bank.settings.search, instructions=instructions)
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         # Not to be had on every platform, or outside of the main thread.
@@ -64,7 +64,7 @@ async def _talk(line: StdioLine, bank: Bank, *, workers: bool) -> None:
             loop.add_signal_handler(number, stopping.set)
 
     def deliver(message: dict[str, Any] | None) -> None:
-        arrive = stopping.set if message is None else _arrival(inbox, message)
+        arrive = stopping.set if message is None else partial(inbox.put, message)
         # The loop is closed when the process is on its way out.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(arrive)
@@ -76,9 +76,9 @@ async def _talk(line: StdioLine, bank: Bank, *, workers: bool) -> None:
 
     line.connect(deliver)
     stopper = asyncio.create_task(stop_in_peace())
-    idle_hands = Workers(
-        bank.context.store, lambda _: bank, _staffing(bank, workers=workers), make_way=_when_calm(line)
-    )
+    # One job at a time: a client that asks again meets at most the rest of one.
+    staffing = Staffing(workers=1 if workers else 0, batch=1, tenants=1, only=bank.tenant)
+    idle_hands = Workers(bank.context.store, lambda _: bank, staffing, make_way=_when_calm(line))
     idle_hands.start()
     indexer = IdleIndexer(bank, make_way=_when_calm(line))
     indexer.start()
@@ -91,23 +91,14 @@ async def _talk(line: StdioLine, bank: Bank, *, workers: bool) -> None:
         indexer.close()
 
 
-def _staffing(bank: Bank, *, workers: bool) -> Staffing:
-    """One job at a time: a client that asks again meets at most the rest of one."""
-    return Staffing(workers=1 if workers else 0, batch=1, tenants=1, only=bank.tenant)
-
-
 def _when_calm(line: StdioLine) -> MakeWay:
     def wait(stopping: threading.Event) -> None:
         until = time.monotonic() + LONGEST_WAIT_S
-        while (left := CALM_S - line.calm_for_s()) > 0 and time.monotonic() < until:
-            if stopping.wait(left):
+        while (remaining_s := CALM_S - line.calm_for_s()) > 0 and time.monotonic() < until:
+            if stopping.wait(remaining_s):
                 return
 
     return wait
-
-
-def _arrival(inbox: Inbox, message: dict[str, Any]) -> Callable[[], None]:
-    return lambda: inbox.put(message)
 
 
 class _Stream:
@@ -165,7 +156,7 @@ class Inbox(_Stream):
 
 
 class Outbox(_Stream):
-    """What the server says, handed to the line at once; the writer's thread waits for the client, not the loop."""
+    """Messages of the server, handed to the line at once; the writer's thread waits for the client, not the loop."""
 
     def __init__(self, line: StdioLine) -> None:
         self._line = line

@@ -1,6 +1,6 @@
 """Error messages for a model: what happened and what to do, without a path, a stack or a secret.
 
-Knows which of our own messages may leave the process as they are.
+Messages of the store name files, so sentences of our own stand in for them; other messages of ours leave as they are.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Parses one JSON-RPC message from bytes, or gives the error that answers them.
 
 Stricter than a JSON parser: UTF-8 only, no NaN, no bottomless nesting, exactly one message. Both transports read
-through here, so that a broken message gets the same answer at either. Knows nothing of methods.
+through here, so that a broken message gets the same answer at either. Independent of methods.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ INVALID_REQUEST = -32600
 MOST_BYTES = 4 * 1024 * 1024
 MOST_DEPTH = 64
 END_BYTES = 512
-"""Of a message that is not read, looked at from either end for the id that its sender waits for."""
+"""Bytes at either end of a message that is not read, looked at for the id that its sender waits for."""
 
 RequestId = str | int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameRefused:
-    """What is wrong with a message; `id` is the request's where it could be read."""
+    """The fault of a message; `id` is the request's where it could be read."""
 
     code: int
     message: str
@@ -34,17 +34,19 @@ class FrameRefused:
 def read_message(data: bytes) -> dict[str, Any] | FrameRefused:
     if len(data) > MOST_BYTES:
         return too_large(data[:END_BYTES], data[-END_BYTES:])
-    asked = request_id_at(data[:END_BYTES], data[-END_BYTES:])
+    request_id = request_id_at(data[:END_BYTES], data[-END_BYTES:])
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        return FrameRefused(code=PARSE_ERROR, message="The message is not UTF-8.", id=asked)
+        return FrameRefused(code=PARSE_ERROR, message="The message is not UTF-8.", id=request_id)
     try:
         value = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        return FrameRefused(code=PARSE_ERROR, message="The message is not valid JSON.", id=asked)
+        return FrameRefused(code=PARSE_ERROR, message="The message is not valid JSON.", id=request_id)
     if _too_deep(value):
-        return FrameRefused(code=PARSE_ERROR, message=f"The message nests deeper than {MOST_DEPTH} levels.", id=asked)
+        return FrameRefused(
+            code=PARSE_ERROR, message=f"The message nests deeper than {MOST_DEPTH} levels.", id=request_id
+        )
     return _one_message(value)
 
 
@@ -63,9 +65,9 @@ _ID_LAST = re.compile(rb"[}\"]\s*,\s*" + _ID + rb"\s*(?:,\s*" + _HEADER + rb"\s*
 
 def request_id_at(head: bytes, tail: bytes) -> RequestId:
     """The id of a request that cannot be read: whoever sent it waits for an answer that names it."""
-    found = _ID_FIRST.match(head) or _ID_LAST.search(tail)
+    match = _ID_FIRST.match(head) or _ID_LAST.search(tail)
     try:
-        value = json.loads(found[1]) if found is not None else None
+        value = json.loads(match[1]) if match is not None else None
     except ValueError:
         return None
     return value if is_request_id(value) else None
@@ -90,9 +92,9 @@ def _one_message(value: Any) -> dict[str, Any] | FrameRefused:
         return FrameRefused(code=INVALID_REQUEST, message="Batches are not supported: send one message at a time.")
     if not isinstance(value, dict):
         return FrameRefused(code=INVALID_REQUEST, message="A message must be a JSON object.")
-    known = value["id"] if is_request_id(value.get("id")) else None
-    fault = next((words for broken, words in _faults(value) if broken), None)
-    return value if fault is None else FrameRefused(code=INVALID_REQUEST, message=fault, id=known)
+    request_id = value["id"] if is_request_id(value.get("id")) else None
+    fault = next((words for is_broken, words in _faults(value) if is_broken), None)
+    return value if fault is None else FrameRefused(code=INVALID_REQUEST, message=fault, id=request_id)
 
 
 def _faults(value: dict[str, Any]) -> list[tuple[bool, str]]:

@@ -30,7 +30,7 @@ answer_job, until none waits."""
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Revisions that begin with `initialize`; the last is offered to a client that asks for another."""
 LISTING_VERSIONS = HANDSHAKE_VERSIONS[-2:]
-"""Those whose clients know every field of our lists; for older ones the SDK leaves some out."""
+"""Versions whose clients know every field of our lists; for older ones the SDK leaves some out."""
 CAPABILITIES: dict[str, Any] = {
     "prompts": {"listChanged": False},
     "resources": {"subscribe": False, "listChanged": False},

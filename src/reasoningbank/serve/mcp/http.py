@@ -10,7 +10,7 @@ import json
 import re
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, MutableMapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -37,7 +37,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 MOST_SESSIONS = 10_000
 MOST_SESSIONS_EACH = 100
-"""Of one principal; the oldest gives way, so that nobody can use up what all share."""
+"""Most sessions of one principal; the oldest gives way, so that nobody can use up what all share."""
 SESSION_IDLE_S = 30 * 60.0
 _CALLER = "reasoningbank.caller"
 
@@ -69,7 +69,11 @@ class McpApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await _lifespan(self.running, receive, send)
+            await receive()
+            async with self.running():
+                await send({"type": "lifespan.startup.complete"})
+                await receive()
+            await send({"type": "lifespan.shutdown.complete"})
         elif scope["type"] == "http":
             # Blanks around a value are no part of it; not every HTTP parser takes them off.
             headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
@@ -79,8 +83,8 @@ class McpApp:
         headers = _headers(scope)
         if self._hosts is not None:
             # Two of them is a trick: whoever stands in front may have read the other.
-            named = headers.get("host", ())
-            if len(named) != 1 or not self._hosts.has_host(named[0].encode("latin-1")):
+            hosts = headers.get("host", ())
+            if len(hosts) != 1 or not self._hosts.has_host(hosts[0].encode("latin-1")):
                 await _refuse(send, 421, "This server does not go by that name.")
                 return
             if not all(self._hosts.has_origin(origin.encode("latin-1")) for origin in headers.get("origin", ())):
@@ -97,31 +101,33 @@ class McpApp:
             return
         body = b""
         if scope["method"] == "POST":
-            sent = await _body(headers, receive)
-            if sent is None:
+            data = await _body(headers, receive)
+            if data is None:
                 await _refuse(send, 413, f"The message is larger than {MOST_BYTES:,} bytes.")
                 return
-            body = sent
-            refused = _find_fault(headers, body)
-            if refused is not None:
-                await _refuse(send, 400, refused.message, code=refused.code, request_id=refused.id)
+            body = data
+            fault = _find_fault(headers, body)
+            if fault is not None:
+                await _refuse(send, 400, fault.message, code=fault.code, request_id=fault.id)
                 return
             receive = _replay(body, receive)
-        inner = {**scope, _CALLER: caller, "user": _owner(caller)}
+        # As the SDK wants it, to bind a session to whoever opened it.
+        token = AccessToken(token="", client_id=caller.name, subject=caller.tenant, scopes=sorted(caller.scopes))
+        inner = {**scope, _CALLER: caller, "user": AuthenticatedUser(token)}
         await self._hand_on(inner, receive, send, self._manager_of(headers, body))
 
     async def _hand_on(self, scope: Scope, receive: Receive, send: Send, manager: StreamableHTTPSessionManager) -> None:
         """Let the SDK answer, and note the sessions that it opens."""
-        opened: list[str] = []
+        sessions: list[str] = []
 
         def note(session: str) -> None:
-            opened.append(session)
+            sessions.append(session)
             if manager is self._talking:
                 self._talks[session] = None
 
         may_open = "mcp-session-id" not in _headers(scope)
         await manager.asgi_app(scope, receive, _watch(send, note) if may_open else send)
-        for session in opened:
+        for session in sessions:
             await self._make_room(scope[_CALLER], scope, session)
 
     def _manager_of(self, headers: dict[str, list[str]], body: bytes) -> StreamableHTTPSessionManager:
@@ -136,11 +142,11 @@ class McpApp:
         if len(sessions) > MOST_SESSIONS_EACH:
             oldest = sessions.popleft()
             ending = [(b"mcp-session-id", oldest.encode("ascii"))]
-            kept = [pair for pair in scope["headers"] if pair[0] == b"host"]
+            host_headers = [pair for pair in scope["headers"] if pair[0] == b"host"]
             manager = self._manager_of({"mcp-session-id": [oldest]}, b"")
             self._talks.pop(oldest, None)
             # The SDK ends a session by a request of its owner; this is one. It may have ended by itself meanwhile.
-            await manager.asgi_app({**scope, "method": "DELETE", "headers": kept + ending}, _nothing, _nowhere)
+            await manager.asgi_app({**scope, "method": "DELETE", "headers": host_headers + ending}, _nothing, _nowhere)
 
 
 def mcp_asgi_app(
@@ -152,7 +158,8 @@ def mcp_asgi_app(
     distiller: str = "",
     names_project: bool = True,
 ) -> McpApp:
-    """`principal_of` says who sent a request, or raises a BankError; `bank_for` gives the bank as that one may see it.
+    """The ASGI application. `principal_of` says who sent a request, or raises a BankError; `bank_for` gives the bank
+    as that one may see it.
 
     `search` is what the settings of the bank say of searching, `distiller` who distils there. `allowed_hosts` are the
     names this server goes by; None leaves Host and Origin to the application around this one. `names_project` says that
@@ -198,26 +205,20 @@ def _lane_of(ctx: Context) -> InLane | None:
     return in_lane
 
 
-def _owner(caller: Caller) -> AuthenticatedUser:
-    """As the SDK wants it, to bind a session to whoever opened it."""
-    token = AccessToken(token="", client_id=caller.name, subject=caller.tenant, scopes=sorted(caller.scopes))
-    return AuthenticatedUser(token)
-
-
 # ---------------------------------------------------------------- the request
 
 
 def _headers(scope: Scope) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    headers: dict[str, list[str]] = {}
     for name, value in scope["headers"]:
-        found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
-    return found
+        headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    return headers
 
 
 async def _body(headers: dict[str, list[str]], receive: Receive) -> bytes | None:
-    """None when it is too large, which the declared length may tell before it is read."""
-    declared = headers.get("content-length", ["0"])[0]
-    if not re.fullmatch(r"[0-9]{1,12}", declared) or int(declared) > MOST_BYTES:
+    """The body of a request; None when it is too large, which the declared length may tell before it is read."""
+    length = headers.get("content-length", ["0"])[0]
+    if not re.fullmatch(r"[0-9]{1,12}", length) or int(length) > MOST_BYTES:
         return None
     body = bytearray()
     while True:
@@ -249,13 +250,13 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def _tells_roots(body: bytes) -> bool:
-    """Whether a message opens a session of a client that can be asked for its roots."""
+    """True if a message opens a session of a client that can be asked for its roots."""
     if b'"roots"' not in body:
         return False
     message = read_message(body)
     params = message.get("params") if isinstance(message, dict) and message.get("method") == "initialize" else None
-    offered = params.get("capabilities") if isinstance(params, dict) else None
-    return isinstance(offered, dict) and isinstance(offered.get("roots"), dict)
+    capabilities = params.get("capabilities") if isinstance(params, dict) else None
+    return isinstance(capabilities, dict) and isinstance(capabilities.get("roots"), dict)
 
 
 def _watch(send: Send, note: Callable[[str], None]) -> Send:
@@ -263,8 +264,8 @@ def _watch(send: Send, note: Callable[[str], None]) -> Send:
 
     async def watch(message: Message) -> None:
         if message["type"] == "http.response.start" and message["status"] == 200:
-            found = (value for name, value in message.get("headers", ()) if name.lower() == b"mcp-session-id")
-            for value in found:
+            session_ids = (value for name, value in message.get("headers", ()) if name.lower() == b"mcp-session-id")
+            for value in session_ids:
                 note(value.decode("ascii"))
         await send(message)
 
@@ -298,11 +299,3 @@ async def _refuse(
         headers.append((b"allow", allow.encode("ascii")))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-async def _lifespan(running: Callable[[], AbstractAsyncContextManager[None]], receive: Receive, send: Send) -> None:
-    await receive()
-    async with running():
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-    await send({"type": "lifespan.shutdown.complete"})

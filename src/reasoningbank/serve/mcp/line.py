@@ -41,7 +41,7 @@ class StdioLine:
         self._first = True
         self._touched_at = time.monotonic()
         self._version: str | None = None
-        """Of the revision that a greeted client speaks."""
+        """The revision of the protocol that a greeted client speaks."""
 
     def listen(self) -> None:
         threading.Thread(target=self._read, name="reasoningbank-mcp-reader", daemon=True).start()
@@ -56,19 +56,19 @@ class StdioLine:
 
     def reply(self, message: dict[str, Any]) -> None:
         """Send a message of the server. The SDK's answer to a greeting that is out already is dropped."""
-        answered = message.get("id") if "method" not in message else None
-        if answered in self._greeted:
-            self._greeted.discard(answered)
+        request_id = message.get("id") if "method" not in message else None
+        if request_id in self._greeted:
+            self._greeted.discard(request_id)
         else:
-            self._send(message, answers=answered)
+            self._send(message, answers=request_id)
 
     def wait_until_idle(self, timeout_s: float) -> None:
-        """Until every request has its answer on the wire, at most so long."""
+        """Wait until every request has its answer on the wire, at most so long."""
         with self._state:
             self._state.wait_for(lambda: not self._in_flight and not self._unwritten, timeout_s)
 
     def calm_for_s(self) -> float:
-        """For how long nothing has been asked or answered."""
+        """Seconds since anything was asked or answered."""
         return 0.0 if self._in_flight or self._unwritten else time.monotonic() - self._touched_at
 
     def close(self) -> None:
@@ -95,9 +95,9 @@ class StdioLine:
         with self._state:
             self._state.wait_for(lambda: len(self._in_flight) + self._unwritten < MOST_IN_FLIGHT)
             self._touched_at = time.monotonic()
-            repeated = request_id in self._in_flight
+            is_duplicate = request_id in self._in_flight
             self._in_flight.add(request_id)
-        if repeated:
+        if is_duplicate:
             self._refuse(
                 FrameRefused(code=INVALID_REQUEST, message="A request with this id is being answered.", id=request_id)
             )
@@ -119,9 +119,9 @@ class StdioLine:
         if message.get("method") == "notifications/cancelled":
             self._cancel(message.get("params", {}).get("requestId"))
 
-    def _refuse(self, refused: FrameRefused) -> None:
-        error = {"code": refused.code, "message": refused.message}
-        self._send({"jsonrpc": "2.0", "id": refused.id, "error": error})
+    def _refuse(self, fault: FrameRefused) -> None:
+        error = {"code": fault.code, "message": fault.message}
+        self._send({"jsonrpc": "2.0", "id": fault.id, "error": error})
 
     def _end(self) -> None:
         self._hand_over(None)
@@ -149,7 +149,7 @@ class StdioLine:
     def _cancel(self, request_id: object) -> None:
         """A cancelled request gets no answer. Its id may come as text or as a number, whichever it was sent as."""
         with self._state:
-            self._in_flight -= {known for known in self._in_flight if str(known) == str(request_id)}
+            self._in_flight -= {candidate for candidate in self._in_flight if str(candidate) == str(request_id)}
             self._state.notify_all()
 
 

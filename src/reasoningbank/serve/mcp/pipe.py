@@ -1,7 +1,7 @@
 """Reads and writes lines on the standard streams of this process.
 
-Knows framing and nothing of what a line says. The standard streams are moved aside, so that whatever else prints in
-this process (a library, a child) reaches standard error and never the client.
+Independent of what a line says. The standard streams are moved aside, so that whatever else prints in this process (a
+library, a child) reaches standard error and never the client.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Pipe:
         except OSError:
             return b""
 
-    def send(self, line: bytes, written: Callable[[], None]) -> None:
-        """Hand a line over; `written` is called once it is out, or is known never to get out."""
-        self._waiting.put((line, written))
+    def send(self, line: bytes, on_done: Callable[[], None]) -> None:
+        """Hand a line over; `on_done` is called once it is out, or is known never to get out."""
+        self._waiting.put((line, on_done))
 
     def close(self) -> None:
         """Write what was handed over, unless the client does not take it."""
@@ -68,14 +68,14 @@ class Pipe:
 
     def _write(self) -> None:
         while (entry := self._waiting.get()) is not None:
-            line, written = entry
+            line, on_done = entry
             if self.failure is None:
                 try:
                     _write_all(self._outgoing, line + b"\n")
                 except OSError as error:
                     self.failure = error
                     self._on_broken()
-            written()
+            on_done()
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
@@ -101,7 +101,7 @@ def claim_standard_streams() -> tuple[int, int]:
 
 
 def _private_copy(descriptor: int) -> int:
-    """Not inherited by children, and never one of the standard three."""
+    """A copy of a descriptor that children do not inherit, and that is never one of the standard three."""
     copies = [os.dup(descriptor)]
     while copies[-1] <= 2:
         copies.append(os.dup(descriptor))

@@ -40,11 +40,11 @@ class Projects:
         self._known: dict[str, tuple[float, str | None]] = {}
 
     async def project_of(self, ctx: Context) -> str | None:
-        """None when nobody says. Raises InvalidInput for a name that no project can have."""
+        """The project of a request; None when nobody says. Raises InvalidInput for a name that no project can have."""
         assert ctx.request is not None
-        named = parse_qs(ctx.request.scope.get("query_string", b"").decode("latin-1")).get("namespace")
-        if named:
-            return clean_namespace(named[-1])
+        names = parse_qs(ctx.request.scope.get("query_string", b"").decode("latin-1")).get("namespace")
+        if names:
+            return clean_namespace(names[-1])
         session = ctx.request.headers.get("mcp-session-id")
         if session is None:
             return None
@@ -61,7 +61,7 @@ async def _project_in_roots(ctx: Context) -> str | None:
     if not ctx.session.check_client_capability(types.ClientCapabilities(roots=types.RootsCapability())):
         return None
     try:
-        told = await ctx.session.send_request(
+        answer = await ctx.session.send_request(
             types.ListRootsRequest(),
             types.ListRootsResult,
             request_read_timeout_seconds=ANSWER_WITHIN_S,
@@ -70,7 +70,7 @@ async def _project_in_roots(ctx: Context) -> str | None:
         )
     except (MCPError, ValidationError, TimeoutError):
         return None
-    projects = {repository_namespace(folder) for folder in _folders(str(root.uri) for root in told.roots)}
+    projects = {repository_namespace(folder) for folder in _folders(str(root.uri) for root in answer.roots)}
     return projects.pop() if len(projects) == 1 else None
 
 
@@ -85,8 +85,8 @@ def _folders(addresses: Iterable[str]) -> Iterable[Path]:
             continue
 
 
-def refuse_to_guess(properties: Iterable[str], given: Iterable[str]) -> None:
+def refuse_to_guess(properties: Iterable[str], arguments: Iterable[str]) -> None:
     """Raises InvalidInput for a call that needs a project and names none."""
-    given = set(given)
-    if "namespace" in properties and not given & {"namespace", "session_id"}:
+    arguments = set(arguments)
+    if "namespace" in properties and not arguments & {"namespace", "session_id"}:
         raise InvalidInput(NOT_KNOWN)

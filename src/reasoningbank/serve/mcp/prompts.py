@@ -1,6 +1,6 @@
 """MCP prompts for people: recall before a task, reflect after a session.
 
-Knows their words. What memories and sessions say is quoted as material, never as the voice of the prompt.
+What memories and sessions say is quoted as material, never as the voice of the prompt.
 """
 
 from __future__ import annotations
@@ -45,26 +45,20 @@ def render(bank: Bank, name: str, arguments: Mapping[str, str]) -> str:
     prompt = next((prompt for prompt in PROMPTS if prompt["name"] == name), None)
     if prompt is None:
         raise NotFound(f"There is no prompt {show_value(name)}: use {' or '.join(p['name'] for p in PROMPTS)}.")
-    known = [argument["name"] for argument in prompt["arguments"]]
-    unknown = [argument for argument in arguments if argument not in known]
+    names = [argument["name"] for argument in prompt["arguments"]]
+    unknown = [argument for argument in arguments if argument not in names]
     if unknown:
-        raise InvalidInput(f"The prompt {name} has no argument {show_value(unknown[0])}: use {', '.join(known)}.")
-    missing = [argument for argument in known if not arguments.get(argument, "").strip()]
+        raise InvalidInput(f"The prompt {name} has no argument {show_value(unknown[0])}: use {', '.join(names)}.")
+    missing = [argument for argument in names if not arguments.get(argument, "").strip()]
     if missing:
         raise InvalidInput(f"The prompt {name} needs {', '.join(missing)}.")
-    return _recall(bank, arguments["task"]) if name == "recall" else _reflect(bank, arguments["session_id"])
-
-
-def _recall(bank: Bank, given: str) -> str:
-    task = clean_text(given, "task", MAX_TASK_CHARS)
-    advice = bank.injection(task, max_tokens=RECALL_TOKENS)
-    if not advice.text:
-        return f"{task}\n\n(The memory bank has nothing to say to this task. {advice.reason})"
-    return f"{task}\n\n{advice.text}\n\nAfterwards, say with memory_feedback which of these helped."
-
-
-def _reflect(bank: Bank, session_id: str) -> str:
-    trajectory, steps = bank.trajectory(session_id)
+    if name == "recall":
+        task = clean_text(arguments["task"], "task", MAX_TASK_CHARS)
+        advice = bank.injection(task, max_tokens=RECALL_TOKENS)
+        if not advice.text:
+            return f"{task}\n\n(The memory bank has nothing to say to this task. {advice.reason})"
+        return f"{task}\n\n{advice.text}\n\nAfterwards, say with memory_feedback which of these helped."
+    trajectory, steps = bank.trajectory(arguments["session_id"])
     return "\n".join([_REFLECT, "-----", *_describe(trajectory, steps), "-----"])
 
 
@@ -81,6 +75,6 @@ def _describe(trajectory: Trajectory, steps: list[Step]) -> list[str]:
 
 
 def _quote(text: str) -> str:
-    """Indented, so that no line of it can pass for one of ours."""
+    """Quoted text, indented so that no line of it can pass for one of ours."""
     short = text if len(text) <= MOST_STEP_CHARS else f"{text[:MOST_STEP_CHARS]}…"
     return short.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\n     ")

@@ -1,7 +1,7 @@
 """MCP resources: a memory, the newest ones, what the bank holds.
 
-Knows the addresses and the pages. The newest memories are listed, so that a person can pick one; all others are reached
-by the template, since a client that walks a list of a hundred thousand has not been helped.
+The newest memories are listed, so that a person can pick one; all others are reached by the template, since a client
+that walks a list of a hundred thousand has not been helped.
 """
 
 from __future__ import annotations
@@ -62,21 +62,21 @@ class ResourcePage:
 
 
 def list_resources(bank: Bank, cursor: str | None) -> ResourcePage:
-    """The fixed ones first, then the newest memories of this project, a page at a time."""
+    """A page of resources: the fixed ones first, then the newest memories of this project."""
     before, already = _read_cursor(cursor)
-    wanted = min(PAGE, MOST_LISTED - already)
-    memories = bank.list(limit=wanted, before=before) if wanted > 0 else []
+    count = min(PAGE, MOST_LISTED - already)
+    memories = bank.list(limit=count, before=before) if count > 0 else []
     entries = [_entry(item) for item in memories]
-    seen = already + len(memories)
-    more = len(memories) == wanted and 0 < seen < MOST_LISTED
+    total = already + len(memories)
+    more = len(memories) == count and 0 < total < MOST_LISTED
     return ResourcePage(
         entries=entries if cursor else [*_FIXED, *entries],
-        next_cursor=_cursor(position_of(memories[-1].memory), seen) if more else None,
+        next_cursor=_cursor(position_of(memories[-1].memory), total) if more else None,
     )
 
 
 def read(bank: Bank, uri: str) -> dict[str, Any]:
-    """What stands at an address, as values; NotFound when nothing does."""
+    """The resource at an address, as values; NotFound when there is none."""
     if uri == RECENT:
         return {"memories": [_public(item) for item in bank.list(limit=RECENT_COUNT)]}
     if uri == STATISTICS:
@@ -115,12 +115,12 @@ def _statistics(bank: Bank) -> dict[str, Any]:
 
 
 def _entry(item: Remembered) -> dict[str, Any]:
-    told = for_prompt(remembered_json(item))
+    fields = for_prompt(remembered_json(item))
     return {
         "uri": f"{PREFIX}{item.id}",
         "name": item.id,
-        "title": told["title"],
-        "description": told["description"][:200],
+        "title": fields["title"],
+        "description": fields["description"][:200],
         "mimeType": MIME,
     }
 
@@ -128,16 +128,16 @@ def _entry(item: Remembered) -> dict[str, Any]:
 # A cursor says where a page ended. It carries no right: the next page is asked of the caller's own bank.
 
 
-def _cursor(position: str, seen: int) -> str:
-    return urlsafe_b64encode(f"{seen}:{position}".encode()).decode("ascii")
+def _cursor(position: str, total: int) -> str:
+    return urlsafe_b64encode(f"{total}:{position}".encode()).decode("ascii")
 
 
 def _read_cursor(cursor: str | None) -> tuple[str | None, int]:
     if cursor is None:
         return None, 0
     try:
-        seen, _, position = urlsafe_b64decode(cursor.encode("ascii")).decode("ascii").partition(":")
-        number = int(seen)
+        count, _, position = urlsafe_b64decode(cursor.encode("ascii")).decode("ascii").partition(":")
+        number = int(count)
     except (BadBase64, ValueError):
         number, position = 0, ""
     if not 0 < number < MOST_LISTED or not re.fullmatch(r"mem_[0-9A-Za-z]{1,64}@[0-9.e+-]{1,32}", position):

@@ -1,7 +1,7 @@
 """Schemas of the MCP tools: names, descriptions, inputs and outputs.
 
-Knows names, words and limits, nothing of how a tool works. Every client pays for these words in each of its prompts, so
-they are few; a test holds the whole list under its budget.
+Independent of how a tool works. Every client pays for these words in each of its prompts, so they are few; a test holds
+the whole list under its budget.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Tool:
         return self.needs == READ
 
 
-def _object(properties: Schema, required: list[str]) -> Schema:
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+def _object(properties: Schema, required_names: list[str]) -> Schema:
+    return {"type": "object", "properties": properties, "required": required_names, "additionalProperties": False}
 
 
-def _result(properties: Schema, required: list[str]) -> Schema:
-    """Open: a client that knows today's fields must not refuse tomorrow's."""
-    return {"type": "object", "properties": properties, "required": required}
+def _result(properties: Schema, required_names: list[str]) -> Schema:
+    """Schema of a result. It is open: a client that knows today's fields must not refuse tomorrow's."""
+    return {"type": "object", "properties": properties, "required": required_names}
 
 
 def _text(about: str = "", limit: int | None = None) -> Schema:
@@ -301,17 +301,19 @@ def tools_for(settings: SearchSettings) -> tuple[Tool, ...]:
 def search_for(settings: SearchSettings) -> Tool:
     """The search with the limits of a bank's settings; where those say nothing, the contract's."""
     most = max(MAX_LIMIT, settings.default_limit) if settings.max_limit is None else settings.max_limit
-    asked = SEARCH.inputs["properties"]
+    fields = SEARCH.inputs["properties"]
     properties = {
-        **asked,
-        "limit": {**asked["limit"], "maximum": most, "default": min(settings.default_limit, most)},
-        "min_confidence": {**asked["min_confidence"], "default": settings.min_confidence},
+        **fields,
+        "limit": {**fields["limit"], "maximum": most, "default": min(settings.default_limit, most)},
+        "min_confidence": {**fields["min_confidence"], "default": settings.min_confidence},
     }
     return replace(SEARCH, inputs={**SEARCH.inputs, "properties": properties})
 
 
 def _for_a_prompt(schema: Any) -> Any:
-    """Without the most characters and items, which no model counts and every prompt pays for; calls are checked."""
+    """A schema without the most characters and items, which no model counts and every prompt pays for; calls are
+    checked.
+    """
     if not isinstance(schema, dict):
         return schema
     unsaid = {"maxLength", "maxItems", *(() if schema.get("required", True) else ("required",))}
@@ -319,7 +321,7 @@ def _for_a_prompt(schema: Any) -> Any:
 
 
 def wire(tool: Tool) -> Schema:
-    """As `tools/list` shows it."""
+    """The tool as `tools/list` shows it."""
     return {
         "name": tool.name,
         "title": tool.title,

@@ -42,7 +42,7 @@ ProjectOf = Callable[[Context], Awaitable[str | None]]
 CALLS_AT_ONCE = 16
 FIXED_FOR_MS = 300_000
 RESOURCE_NOT_FOUND = -32002
-"""Of the revisions up to 2025-11-25; later ones say "invalid params"."""
+"""The code of the revisions up to 2025-11-25; later ones say "invalid params"."""
 
 
 def build(
@@ -106,8 +106,8 @@ class _Door:
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> Any:
         _no_cursor(params)
-        offered = tools.offered_tools(self._caller_of(ctx), self._search)
-        return _listing({"tools": [schemas.wire(tool) for tool in offered]}, FIXED_FOR_MS)
+        available = tools.offered_tools(self._caller_of(ctx), self._search)
+        return _listing({"tools": [schemas.wire(tool) for tool in available]}, FIXED_FOR_MS)
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
         caller = self._caller_of(ctx)
@@ -120,8 +120,8 @@ class _Door:
         except InvalidInput as error:
             reply = tools.ToolReply(values=None, failure=sentence(error))
         except tools.UnknownTool:
-            known = ", ".join(tool.name for tool in tools.offered_tools(caller))
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {show_value(params.name)}. Use {known}.") from None
+            names = ", ".join(tool.name for tool in tools.offered_tools(caller))
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {show_value(params.name)}. Use {names}.") from None
         if reply.values is None:
             return _whole({"content": [{"type": "text", "text": reply.failure}], "isError": True})
         text = json.dumps(reply.values, ensure_ascii=False, separators=(",", ":"))
@@ -192,8 +192,8 @@ class _Door:
     async def _in_thread(self, ctx: Context, act: Callable[[], T]) -> T:
         in_lane = self._lane_of(ctx)
         if in_lane is not None:
-            done: T = await in_lane(act)
-            return done
+            value: T = await in_lane(act)
+            return value
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
         # Abandoned when the client cancels: a write that has begun is finished, only its answer is dropped.

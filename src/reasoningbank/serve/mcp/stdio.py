@@ -26,15 +26,15 @@ def require_sdk() -> None:
 
 
 def serve(bank: Bank, *, workers: bool = True) -> None:
-    """Until the client closes its end, stops reading, or the process is asked to end.
+    """Serve until the client closes its end, stops reading, or the process is asked to end.
 
     With `workers`, finished sessions are distilled while the client has nothing to ask.
     """
     require_sdk()
     # Until the SDK's loop takes over nothing has been begun, so there is nothing to finish.
     signal.signal(signal.SIGTERM, _leave)
-    told = instructions_for(bank.learning.distiller)
-    line = StdioLine(*claim_standard_streams(), search=bank.settings.search, instructions=told)
+    instructions = instructions_for(bank.learning.distiller)
+    line = StdioLine(*claim_standard_streams(), search=bank.settings.search, instructions=instructions)
     line.listen()
     from reasoningbank.serve.mcp.conversation import talk
 
