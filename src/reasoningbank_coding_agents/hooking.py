@@ -281,7 +281,7 @@ def _tell(agent: str, notice: str) -> None:
         if agent in ANSWERS_IN_ANY_CASE:
             _print(ANSWERS_IN_ANY_CASE[agent])
         elif _is_due():
-            from reasoningbank.agents.output import output_line
+            from reasoningbank_coding_agents.output import output_line
 
             line = output_line(agent, "", notice=f"{notice} `reasoningbank doctor` says more.")
             _print(line.encode("ascii"))
