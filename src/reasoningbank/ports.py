@@ -1046,7 +1046,7 @@ class IndexPlace(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IndexEngine:
+class IndexPlugin:
     """An index engine under the scheme of its URLs. Nothing here loads its library."""
 
     builds: Callable[..., IndexBuilds]

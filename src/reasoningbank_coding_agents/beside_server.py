@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from reasoningbank.cli.seams import Service
+from reasoningbank.cli.seams import ServicePlugin
 from reasoningbank.location import Location
 from reasoningbank.wiring import ReasoningBank
 
@@ -23,4 +23,4 @@ def _run(bank: ReasoningBank, location: Location, _: Namespace, after_s: float) 
         yield ""
 
 
-SERVICE = Service(options=_no_options, run=_run)
+SERVICE = ServicePlugin(options=_no_options, run=_run)

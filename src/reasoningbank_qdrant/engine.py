@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from reasoningbank.core.errors import MissingExtra
-from reasoningbank.ports import IndexBuilds, IndexEngine, IndexPlace
+from reasoningbank.ports import IndexBuilds, IndexPlace, IndexPlugin
 from reasoningbank_qdrant.address import parse_address
 
 
@@ -21,4 +21,4 @@ def _builds(place: IndexPlace, *, read_only: bool) -> IndexBuilds:
     return QdrantBuilds(place, read_only=read_only)
 
 
-ENGINE = IndexEngine(builds=_builds, check=parse_address, require=_require)
+ENGINE = IndexPlugin(builds=_builds, check=parse_address, require=_require)

@@ -7,14 +7,14 @@ import sys
 import pytest
 
 from reasoningbank.core.errors import IndexUnavailable
-from reasoningbank.ports import IndexEngine
+from reasoningbank.ports import IndexPlugin
 from reasoningbank.wiring.indexes import INDEXES
 from tests.contract.plain_index import SERVER, PlainBuilds, PlainWords
 
 
 @pytest.fixture(autouse=True)
 def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(INDEXES, "plain", IndexEngine(builds=PlainBuilds))
+    monkeypatch.setitem(INDEXES, "plain", IndexPlugin(builds=PlainBuilds))
     SERVER.clear()
 
 
@@ -73,7 +73,7 @@ def test_a_bank_whose_engine_is_away_is_told_plainly_everywhere_and_takes_what_i
 @pytest.mark.parametrize(("engine", "library"), [("qdrant", "qdrant_client"), ("milvus", "pymilvus")])
 def test_a_bank_whose_engine_has_no_library_here_says_everywhere_what_to_install(rb, monkeypatch, engine, library):
     with monkeypatch.context() as patch:
-        patch.setitem(INDEXES, engine, IndexEngine(builds=PlainBuilds))
+        patch.setitem(INDEXES, engine, IndexPlugin(builds=PlainBuilds))
         rb("store", "parser", "Run the parser tests with uv run pytest.", "--index", f"{engine}://127.0.0.1:1")
         rb("query", "parser tests")
     monkeypatch.setitem(sys.modules, library, None)

@@ -15,7 +15,7 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.config import locate
 from reasoningbank.core.types import EmbedderIdentity
-from reasoningbank.ports import Halves, IndexBuilds, IndexEngine, IndexPlace
+from reasoningbank.ports import Halves, IndexBuilds, IndexPlace, IndexPlugin
 from reasoningbank.store.turns import FileTurns
 from reasoningbank.wiring.indexes import INDEXES, engine_of
 from reasoningbank.wiring.kept_index import parse_kept_index
@@ -76,7 +76,7 @@ ENGINES: dict[str, EngineEntry] = {
     ),
 }
 
-INDEXES.setdefault("plain", IndexEngine(builds=PlainBuilds))
+INDEXES.setdefault("plain", IndexPlugin(builds=PlainBuilds))
 
 
 def open_builds(name: str, request: pytest.FixtureRequest, folder: Path, *, mark: str = "rb0a1b2c") -> IndexBuilds:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.ports import IndexEngine
+from reasoningbank.ports import IndexPlugin
 from reasoningbank.store.sqlite.store import SqliteEngine
 from reasoningbank.store.sqlite.transaction import SqliteTransaction
 from reasoningbank.wiring.indexes import INDEXES
@@ -25,7 +25,7 @@ ASKED = {
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    monkeypatch.setitem(INDEXES, "plain", IndexEngine(builds=PlainBuilds))
+    monkeypatch.setitem(INDEXES, "plain", IndexPlugin(builds=PlainBuilds))
     made: Counter[str] = Counter()
 
     def counted(name: str, call: Callable[..., Any]) -> Callable[..., Any]:

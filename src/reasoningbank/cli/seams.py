@@ -14,7 +14,7 @@ from reasoningbank.ports import Check
 from reasoningbank.wiring import ReasoningBank
 
 
-class Examined(NamedTuple):
+class ExaminedBank(NamedTuple):
     """A bank as `doctor` has seen it so far."""
 
     args: Namespace
@@ -28,19 +28,19 @@ class Examined(NamedTuple):
 class Checks(NamedTuple):
     """Entry point of the group `reasoningbank.checks`."""
 
-    doctor: Callable[[Examined], Iterable[Check]]
+    doctor: Callable[[ExaminedBank], Iterable[Check]]
     status: Callable[[Location, Settings], Iterable[tuple[str, str]]]
     """Labels and texts."""
 
 
-class Server(NamedTuple):
+class ServerPlugin(NamedTuple):
     """Entry point of the group `reasoningbank.servers`: what `serve` runs without `--mcp`."""
 
     options: Callable[[ArgumentParser], None]
     run: Callable[[Namespace, Terminal], int]
 
 
-class Service(NamedTuple):
+class ServicePlugin(NamedTuple):
     """Entry point of the group `reasoningbank.services`: something that runs beside a server."""
 
     options: Callable[[ArgumentParser], None]

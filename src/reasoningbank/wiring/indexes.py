@@ -8,7 +8,7 @@ from __future__ import annotations
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.location import Location, split_url
 from reasoningbank.plugins import plugins
-from reasoningbank.ports import IndexBuilds, IndexEngine, IndexPlace
+from reasoningbank.ports import IndexBuilds, IndexPlace, IndexPlugin
 from reasoningbank.wiring.kept_index import DEFAULT_INDEX
 
 
@@ -18,11 +18,11 @@ def _embedded(place: IndexPlace, *, read_only: bool) -> IndexBuilds:
     return EmbeddedBuilds(place.folder, read_only=read_only)
 
 
-INDEXES: dict[str, IndexEngine] = {DEFAULT_INDEX: IndexEngine(builds=_embedded)}
+INDEXES: dict[str, IndexPlugin] = {DEFAULT_INDEX: IndexPlugin(builds=_embedded)}
 """Built in, by the scheme of a URL, or the name alone of one that needs no address."""
 
 
-def engine_of(url: str) -> IndexEngine:
+def engine_of(url: str) -> IndexPlugin:
     scheme = url.partition("://")[0]
     if scheme not in INDEXES:
         from_plugins = plugins("indexes")

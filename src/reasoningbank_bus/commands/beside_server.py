@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from reasoningbank.cli.seams import Service
+from reasoningbank.cli.seams import ServicePlugin
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.location import Location
 from reasoningbank.wiring import ReasoningBank
@@ -33,4 +33,4 @@ def _run(bank: ReasoningBank, _: Location, args: Namespace, __: float) -> Iterat
             yield f"{'bus':11} listening at {node.listen} (UDP)"
 
 
-SERVICE = Service(options=_options, run=_run)
+SERVICE = ServicePlugin(options=_options, run=_run)

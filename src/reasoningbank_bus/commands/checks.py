@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM
-from reasoningbank.cli.seams import Checks, Examined
+from reasoningbank.cli.seams import Checks, ExaminedBank
 from reasoningbank.core.errors import BankError
 from reasoningbank.core.settings import Settings
 from reasoningbank.location import Location
@@ -31,7 +31,7 @@ def _state(location: Location) -> str:
     return f"up, {figures.counted(connected, 'peer')} connected; `{PROGRAM} bus status` says more"
 
 
-def _doctor(examined: Examined) -> Iterator[Check]:
+def _doctor(examined: ExaminedBank) -> Iterator[Check]:
     """Whether its key can be used, and whether a node is up."""
     from reasoningbank_bus.extra import require_bus
 

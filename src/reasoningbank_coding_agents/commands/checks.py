@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reasoningbank.cli import figures
-from reasoningbank.cli.seams import Checks, Examined
+from reasoningbank.cli.seams import Checks, ExaminedBank
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.settings import Settings
 from reasoningbank.location import Location
@@ -22,7 +22,7 @@ def _status(_: Location, settings: Settings) -> Iterator[tuple[str, str]]:
     yield "hooks", hooks_now(settings)
 
 
-def _doctor(examined: Examined) -> Iterator[Check]:
+def _doctor(examined: ExaminedBank) -> Iterator[Check]:
     location = examined.location
     unread = waiting(place_of(location)) if location.state is not None else 0
     if examined.moved_to is not None and unread:

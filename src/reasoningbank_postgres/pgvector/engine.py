@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reasoningbank.ports import IndexBuilds, IndexEngine, IndexPlace
+from reasoningbank.ports import IndexBuilds, IndexPlace, IndexPlugin
 
 
 def _builds(place: IndexPlace, *, read_only: bool) -> IndexBuilds:
@@ -11,4 +11,4 @@ def _builds(place: IndexPlace, *, read_only: bool) -> IndexBuilds:
     return PgvectorBuilds(place, read_only=read_only)
 
 
-ENGINE = IndexEngine(builds=_builds, only_in=("postgresql", "postgres"))
+ENGINE = IndexPlugin(builds=_builds, only_in=("postgresql", "postgres"))

@@ -10,7 +10,7 @@ from typing import Any
 
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import OpenedBank, open_bank
-from reasoningbank.cli.seams import Server
+from reasoningbank.cli.seams import ServerPlugin
 from reasoningbank.cli.serving import check_workers, services_beside, workers_of
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config import named_namespace
@@ -185,4 +185,4 @@ def _access(options: Any, *, open_to_local: bool) -> str:
     return "tokens only (`reasoningbank token create`)" + (f" or {options.oauth.issuer}" if options.oauth else "")
 
 
-SERVER = Server(options=http_options, run=serve_http)
+SERVER = ServerPlugin(options=http_options, run=serve_http)

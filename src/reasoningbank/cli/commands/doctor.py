@@ -22,7 +22,7 @@ from reasoningbank.cli.banks import location_of
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.join import doubt_of
 from reasoningbank.cli.commands.status import describe_index, describe_rules, lag
-from reasoningbank.cli.seams import Examined
+from reasoningbank.cli.seams import ExaminedBank
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config import find_settings, from_environment
 from reasoningbank.core.errors import BankError, BankMoved, InvalidInput
@@ -88,7 +88,7 @@ def _checks(args: Namespace) -> Iterator[Check]:
     yield from configuration
     if doubt := doubt_of(args):
         yield Check.warn("project", f"{doubt}.")
-    examined = Examined(args, location, settings, opens=identity is not None, moved_to=moved_to)
+    examined = ExaminedBank(args, location, settings, opens=identity is not None, moved_to=moved_to)
     for plugin in plugins("checks").values():
         yield from plugin.load().doctor(examined)
     yield _model()
