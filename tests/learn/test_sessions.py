@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
 from reasoningbank.learn.credit import SHOWN_BESIDE
+from reasoningbank.store.record_store import RecordStore
 
 TASK = "configure the retry policy of the http client"
 
@@ -124,6 +127,26 @@ def test_what_was_erased_or_forgotten_meanwhile_gets_no_credit(bank: ReasoningBa
         bank.erase(lessons[0])
         bank.forget(lessons[1])
         assert [s.memory_id for s in run.finish("success").signals] == [lessons[2]]
+
+
+def test_what_a_thread_is_writing_down_at_the_end_of_a_session_is_credited_too(
+    bank: ReasoningBank, lessons: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+    write = RecordStore.log_shown
+
+    def write_slowly(store: Any, exposures: Any) -> None:
+        if exposures and not begun.is_set():
+            begun.set()
+            may_end.wait(60)
+        write(store, exposures)
+
+    monkeypatch.setattr(RecordStore, "log_shown", write_slowly)
+    with bank.session(task=TASK) as run:
+        run.search(floor=0.0)
+        assert begun.wait(60)
+        threading.Timer(0.2, may_end.set).start()
+        assert {s.memory_id for s in run.finish("success").signals} == set(lessons)
 
 
 def test_a_session_searches_in_its_own_namespace(bank: ReasoningBank) -> None:

@@ -108,14 +108,14 @@ class Current:
         return View(self._index, seq, 0 if seq is not None else self._follower.lag())
 
     def _continue(
-        self, budget_s: float, *, ahead_s: float = AHEAD_BUDGET_S, most_vectors: int | None = AHEAD_VECTORS
+        self, budget_s: float, *, ahead_s: float | None = None, most_vectors: int | None = AHEAD_VECTORS
     ) -> View:
         upkeep = self._index.upkeep
         if upkeep is None or not self._lock.acquire(timeout=THREAD_WAIT_S):
             return View(self._index, None, self._follower.lag())
         try:
             follower = self._begin(upkeep)
-            deadline = time.monotonic() + min(budget_s, ahead_s)
+            deadline = time.monotonic() + min(budget_s, AHEAD_BUDGET_S if ahead_s is None else ahead_s)
             self._newest_first(follower)
             seq = follower.follow(lambda: time.monotonic() > deadline, most_vectors=most_vectors)
             return View(follower.index, seq, 0 if seq is not None else follower.lag())

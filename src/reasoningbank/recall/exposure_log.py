@@ -29,6 +29,8 @@ class ShownLog:
         self._waiting: list[Exposure] = []
         self._vain: list[tuple[str, Filter, float]] = []
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        """Held while lines are written: whoever flushes next returns when they are there to be read."""
         self._wake = threading.Event()
         self._closing = False
         self._thread: threading.Thread | None = None
@@ -37,7 +39,8 @@ class ShownLog:
     def _begin_in_child(self) -> None:
         """Drops the parent's lines, which are its own to write, and its thread."""
         self._waiting, self._vain = [], []
-        self._lock, self._wake, self._thread = threading.Lock(), threading.Event(), None
+        self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._wake, self._thread = threading.Event(), None
 
     def note(self, exposures: Sequence[Exposure]) -> None:
         if not exposures:
@@ -65,6 +68,10 @@ class ShownLog:
             self._thread.start()
 
     def flush(self) -> None:
+        with self._writing:
+            self._write()
+
+    def _write(self) -> None:
         with self._lock:
             lines, self._waiting = self._waiting, []
             vain, self._vain = self._vain, []
