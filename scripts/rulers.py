@@ -39,6 +39,8 @@ NO_NOUNS = frozenset(["one", "ones", "several", "others"])
 OPENINGS = ("What", "Whether", "Those", "Whose", "Of", "So", "By")
 SHORT_LINES = 6
 MOST_PORT_METHODS = 12
+PARTS_OF_PLUGINS = (f"{CORE}.adapters.", f"{CORE}.bus.")
+"""Kept in the core's folder because programs import them by these names."""
 FIELDS = ("task_type", "cognitive_pattern")
 """Fields of a memory with names that nothing else has: one that is filtered by, one that is only shown."""
 PEERS = """
@@ -216,20 +218,18 @@ def repeated_lines() -> list[str]:
         if isinstance(node, ast.Import | ast.ImportFrom):
             import_lines[name].update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     for path, text in SOURCES.items():
+        place, imports_here = path.relative_to(ROOT), import_lines[module_name(path)]
         kept = [
             (number, line.strip())
             for number, line in enumerate(text.splitlines(), 1)
-            if number not in import_lines[module_name(path)]
-            and len(line.strip()) > 3
-            and not line.strip().startswith(("#", '"""', "@"))
+            if number not in imports_here and len(line.strip()) > 3 and not line.strip().startswith(("#", '"""', "@"))
         ]
         for start in range(len(kept) - SHARED_LINES + 1):
             window = kept[start : start + SHARED_LINES]
-            place = f"{path.relative_to(ROOT)}:{window[0][0]}"
             key = tuple(line for _, line in window)
-            if key in seen and seen[key] != place:
-                repeated.setdefault(seen[key].rpartition(":")[0] + path.name, f"{seen[key]} ~ {place}")
-            seen.setdefault(key, place)
+            first = seen.setdefault(key, f"{place}:{window[0][0]}")
+            if first != f"{place}:{window[0][0]}":
+                repeated.setdefault(first.rpartition(":")[0] + path.name, f"{first} ~ {place}:{window[0][0]}")
     return sorted(repeated.values())
 
 
@@ -351,15 +351,16 @@ def files_with_a_field() -> list[str]:
 
 def lines_of(modules: Callable[[str], bool]) -> Callable[[], list[str]]:
     return lambda: [
-        f"{path.relative_to(ROOT)}:{number}"
+        f"{place}:{number}"
         for path, text in SOURCES.items()
         if modules(module_name(path))
+        for place in [path.relative_to(ROOT)]
         for number, _ in enumerate(text.splitlines(), 1)
     ]
 
 
 def is_core(module: str) -> bool:
-    return package(module) == CORE
+    return package(module) == CORE and not f"{module}.".startswith(PARTS_OF_PLUGINS)
 
 
 def names_used_twice() -> list[str]:

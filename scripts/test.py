@@ -3,6 +3,7 @@
     python3 scripts/test.py              all checks: lint, types, rulers, tests, foreign MCP clients
     python3 scripts/test.py --quick      lint and the tests that answer fast: under a minute on two cores
     python3 scripts/test.py -k search    all checks, with arguments for pytest
+    python3 scripts/test.py --package bus  the tests of one plugin alone, or of the core
     python3 scripts/test.py --strangers  everything again for everybody in `strangers.py`, from a clone (half an hour)
     python3 scripts/test.py --crowd 5    so many whole runs of the tests at once: nothing may hang on a clock
     python3 scripts/test.py --adapters   the adapters for frameworks that are too big for every day (minutes, 2 GB)
@@ -53,6 +54,16 @@ LET_THROUGH = (
 )  # fmt: skip
 MEMORY, ROOM = Path("/dev/shm"), 4 << 30
 """A file system in memory, and the bytes that must be free there before the tests keep their banks in it."""
+OWN_TESTS = {
+    "adapters": ["tests/adapters"],
+    "bus": ["tests/bus"],
+    "coding_agents": ["tests/coding_agents"],
+    "milvus": ["tests/milvus"],
+    "postgres": ["tests/postgres"],
+    "qdrant": ["tests/qdrant"],
+    "server": ["tests/server", "tests/page"],
+}
+"""Folders of tests by plugin; the others are the core's."""
 TRIED_AGAIN = 10
 """Failures that are tried once more, each alone; where there are more, something else is wrong than chance."""
 
@@ -65,6 +76,7 @@ def main() -> int:
     for name in ("--quick", "--adapters", "--strangers"):
         parser.add_argument(name, action="store_true")
     parser.add_argument("--crowd", type=int, metavar="N")
+    parser.add_argument("--package", choices=["core", *OWN_TESTS])
     parser.add_argument("--with", dest="variables", action="append", default=[], metavar="NAME=VALUE")
     options, for_pytest = parser.parse_known_args()
     if options.adapters:
@@ -81,6 +93,8 @@ def main() -> int:
     with _environment(dict(entry.split("=", 1) for entry in options.variables)) as environment:
         if options.crowd:
             return _run_crowd(python, environment, options.crowd)
+        if options.package:
+            return _test(python, environment, [*_tests_of(options.package), *for_pytest])
         code = _check(python, environment, for_pytest, quick=options.quick)
     for sentence in missing:
         print(sentence, file=sys.stderr)
@@ -126,6 +140,14 @@ def _test(python: Path, environment: Mapping[str, str], for_pytest: list[str]) -
         counts = [f"{count} test{'s' * (count > 1)}: {why}" for why, count in skipped.most_common()]
         print("\nNot checked here:", *counts, sep="\n    ", file=sys.stderr)
     return code
+
+
+def _tests_of(package: str) -> list[str]:
+    if package in OWN_TESTS:
+        return OWN_TESTS[package]
+    of_plugins = {folder for folders in OWN_TESTS.values() for folder in folders}
+    folders = {f"tests/{path.parent.name}" for path in (ROOT / "tests").glob("*/*.py")}
+    return sorted({*folders - of_plugins, *(f"tests/{path.name}" for path in (ROOT / "tests").glob("test_*.py"))})
 
 
 def _try_again(python: Path, environment: Mapping[str, str], first: Mapping[str, str]) -> int:
