@@ -21,7 +21,7 @@ def shown_imports(text: str) -> list[str]:
 
 @pytest.mark.parametrize("page", [*PAGES, *EXAMPLES], ids=lambda page: page.name)
 def test_documents_and_examples_import_from_the_package_itself_the_bus_or_an_adapter(page: Path) -> None:
-    modules = set(shown_imports(page.read_text("utf-8"))) - {"reasoningbank", "reasoningbank_bus"}
+    modules = set(shown_imports(page.read_text("utf-8"))) - {"reasoningbank", "reasoningbank.bus"}
     assert not {name for name in modules if not name.startswith("reasoningbank.adapters.")}
 
 

@@ -14,6 +14,7 @@ from reasoningbank.core.errors import Refused
 from reasoningbank_bus.authority.intent import intent_id, sign_intent
 from reasoningbank_bus.json_view import status_json
 from reasoningbank_bus.wire.entry import encode_entry
+from reasoningbank_bus.wire.frame import CONTROL, Digest, NamespaceSum, encode_frame
 from reasoningbank_bus.wire.signing import SigningKey
 from tests.bus.laptops import Laptop, befriend, until
 
@@ -24,7 +25,7 @@ HERE = "127.0.0.1:0"
 def test_an_author_whom_nobody_let_in_is_named_and_the_remedy_that_is_told_lets_it_in(tmp_path, caplog, monkeypatch):
     # In which Ben does not send Carl again what he refused.
     monkeypatch.setattr("reasoningbank_bus.node.node.REFUSED_SECONDS", 1.0)
-    caplog.set_level(logging.WARNING, logger="reasoningbank_bus")
+    caplog.set_level(logging.WARNING, logger="reasoningbank.bus")
     with (
         Laptop(tmp_path / "anna.db") as anna,
         Laptop(tmp_path / "ben.db") as ben,
@@ -78,6 +79,14 @@ def test_a_hostile_peer_does_not_grow_what_is_told():
     assert status.refused == {"unknown_author": 50}
     [(code, latest)] = status.latest_refused.items()
     assert (code, latest.author, latest.namespace) == ("unknown_author", stranger.public, NAMESPACE)
+
+
+def test_nobody_is_behind_by_what_it_will_not_take():
+    scene = Scene(seed=13, shut_out_below=-math.inf, refused_entries_per_second=1e9)
+    scene.deliver(scene.insider, *scene.batch(encode_entry(scene.entry(SigningKey(bytes(32))))))
+    digest = Digest((NamespaceSum(f"team:{NAMESPACE}", 1_000, bytes(16)),))
+    scene.deliver(scene.insider, CONTROL, encode_frame(digest))
+    assert [peer.behind for peer in scene.node.status(scene.now).peers if peer.key == scene.insider.public] == [0]
 
 
 def test_an_entry_that_is_sent_again_and_again_is_counted_once():

@@ -73,7 +73,9 @@ class Reconciling:
         for summary in digest.namespaces:
             names.add(summary.namespace)
             difference = summary.count - len(self._state.shelf.get(summary.namespace))
-            peer.behind += max(0, difference)
+            # Of a set of which authors are left out, the peer counts more than is ever taken here.
+            if not self._state.shelf.left_out(summary.namespace, now):
+                peer.behind += max(0, difference)
             peer.lacks += max(0, -difference)
             whole = PlaceRange(b"", END, summary.count, summary.fingerprint)
             self._compare(peer, summary.namespace, (whole,), prefixes(digest.without), now)
