@@ -1,1 +1,1 @@
-"""Coding agents: what their hooks ask and tell, and what their transcripts teach."""
+"""Coding agents: hooks, installation, transcripts, the files that they read."""

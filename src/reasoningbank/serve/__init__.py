@@ -1,1 +1,1 @@
-"""The doors for programs: who comes in (identity, tokens, OAuth) and how (HTTP, MCP)."""
+"""MCP, and what a process that stays does meanwhile: workers, the index of an idle bank."""
