@@ -99,12 +99,10 @@ def _ask(location: Location, question: Callable[[TimedConnection], T]) -> T:
 
 def _place(connection: TimedConnection, location: Location) -> list[Check]:
     from reasoningbank_postgres.address import parse_address
-    from reasoningbank_postgres.migrations import SCHEMA_VERSION, version_of
-    from reasoningbank_postgres.opening import check_server
+    from reasoningbank_postgres.opening import check_server, check_version
 
     address = parse_address(location)
     facts = check_server(connection, address)
-    version = version_of(connection)
     checks = [Check.ok("postgresql", f"{facts.version}, as {connection.info.user}")]
     if facts.sees_everything:
         checks.append(
@@ -116,12 +114,13 @@ def _place(connection: TimedConnection, location: Location) -> list[Check]:
         )
     else:
         checks.append(Check.ok("tenants", "kept apart by every query and by row-level security"))
+    try:
+        version = check_version(connection, address)
+    except BankError as error:
+        return [*checks, Check.fail("bank", str(error))]
     if version == 0:
         says = f"There is no bank at {location}. `reasoningbank store KEY VALUE` creates one."
         return [*checks, Check.warn("bank", says)]
-    if version > SCHEMA_VERSION:
-        says = f"{location} has version {version} of the tables, this program knows {SCHEMA_VERSION}: upgrade it here."
-        return [*checks, Check.fail("bank", says)]
     if facts.is_replica:
         return [*checks, Check.warn("bank", f"{location} is a read replica: it can be read, and not written.")]
     return [*checks, Check.ok("bank", f"{location} (schema {address.schema}, version {version} of the tables)")]

@@ -1,18 +1,15 @@
-"""The numbered versions of a bank's tables in PostgreSQL, and how an older one is brought up to date.
+"""The tables of a bank in PostgreSQL, and the migrations from every version of them that was released.
 
-What `store.tables` has and a bank lacks (tables, columns, indexes) is added by itself; a version says with statements
+What `store.tables` has and a bank lacks (tables, columns, indexes) is added by itself; a migration says with statements
 what cannot be told from that. All of it runs in one transaction under a lock, so several processes may open a bank at
-once and a kill leaves it as it was. Never edit a version that has been released; add the next one.
+once and a kill leaves it as it was. Never edit a migration that has been released; add the next one.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING
 
-from reasoningbank.store.coding import content_hash
-from reasoningbank.store.old_rules import OLD_RULES, RULE_COLUMNS
 from reasoningbank.store.tables import TABLES
 from reasoningbank_postgres.ddl import (
     BESIDE_THE_TABLES,
@@ -26,39 +23,13 @@ if TYPE_CHECKING:
     from reasoningbank_postgres.connections import TimedConnection
 
 
-class SchemaVersion(NamedTuple):
-    tables: str
-    """The shape of `store.tables` in this version, as `shape_of_tables` tells it."""
-    before: tuple[str, ...] = ()
-    """Statements that run before anything is added."""
-    after: tuple[str, ...] = ()
-    fill: Callable[[TimedConnection], None] | None = None
-    """Work that statements alone cannot do, after them."""
-
-
-def _propose_old_rules(connection: TimedConnection) -> None:
-    names = ", ".join(RULE_COLUMNS)
-    connection.execute(f"SELECT set_config('{EVERY_TENANT}', 'on', true)")
-    for row in connection.execute(OLD_RULES).fetchall():
-        marks = ", ".join(["%s"] * (len(RULE_COLUMNS) + 1))
-        connection.execute(f"INSERT INTO rules ({names}, hash) VALUES ({marks})", (*row, content_hash(row)))
-    connection.execute(
-        "INSERT INTO feed (seq, kind, op, id, tenant, at) SELECT last + row_number() OVER (ORDER BY rules.num), "
-        "'rule', 'add', id, tenant, updated_at FROM rules, last_change() AS last"
-    )
-    connection.execute(f"SELECT set_config('{EVERY_TENANT}', '', true)")
-
-
-VERSIONS = (SchemaVersion("df53010e73e80b0c"), SchemaVersion("07a52312cc235508", fill=_propose_old_rules))
-SCHEMA_VERSION = len(VERSIONS)
+OLDEST_VERSION = 2
+"""The first version that was released."""
+MIGRATIONS: tuple[tuple[str, ...], ...] = ()
+"""Statements of each later version, in order; they run when everything new is there, and see every tenant's rows."""
+SCHEMA_VERSION = OLDEST_VERSION + len(MIGRATIONS)
 _BANK = """CREATE TABLE IF NOT EXISTS bank (
   only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one), version integer NOT NULL)"""
-
-
-def shape_of_tables() -> str:
-    """A digest of all that the tables are made by: a change of it is a new version."""
-    statements = "\n".join(statement for table in TABLES for statement in create_table(table))
-    return hashlib.blake2b(statements.encode(), digest_size=8).hexdigest()
 
 
 def version_of(connection: TimedConnection) -> int:
@@ -71,19 +42,13 @@ def version_of(connection: TimedConnection) -> int:
 
 
 def migrate(connection: TimedConnection, version: int) -> None:
-    """Bring tables from a version to this one, within a transaction that holds the lock."""
+    """Bring tables from a version to this one, from nothing too, within a transaction that holds the lock."""
     connection.execute(_BANK)
-    for step in VERSIONS[version:]:
-        for statement in step.before:
-            connection.execute(statement)
     _add_missing(connection)
-    for statement in BESIDE_THE_TABLES:
+    missing = MIGRATIONS[version - OLDEST_VERSION :] if version else ()
+    connection.execute(f"SELECT set_config('{EVERY_TENANT}', 'on', true)")
+    for statement in chain(BESIDE_THE_TABLES, *missing):
         connection.execute(statement)
-    for step in VERSIONS[version:]:
-        for statement in step.after:
-            connection.execute(statement)
-        if step.fill is not None:
-            step.fill(connection)
     connection.execute(
         "INSERT INTO bank (version) VALUES (%s::int) ON CONFLICT (only_one) DO UPDATE SET version = excluded.version",
         (SCHEMA_VERSION,),

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import psycopg
 
-from reasoningbank.core.errors import BankForeign, BankReadOnly, BankTooNew, BankUnavailable
+from reasoningbank.core.errors import BankForeign, BankReadOnly, BankTooNew, BankTooOld, BankUnavailable
 from reasoningbank.store.tables import TABLES
 from reasoningbank_postgres.address import PostgresAddress
 from reasoningbank_postgres.connections import TimedConnection, roll_back
 from reasoningbank_postgres.error_mapping import translate
-from reasoningbank_postgres.migrations import SCHEMA_VERSION, migrate, version_of
+from reasoningbank_postgres.migrations import OLDEST_VERSION, SCHEMA_VERSION, migrate, version_of
 
 OLDEST_SERVER = 15
 WRITING, LOGGING, MIGRATING, TURNS = 0x52424E4B, 0x52424E4C, 0x52424E4D, 0x52424E4E
@@ -74,7 +74,7 @@ def open_tables(connection: TimedConnection, address: PostgresAddress, *, create
             f"{address.shown} is a read replica. Name the primary, or open it for reading only; with several hosts in "
             "the URL, add ?target_session_attrs=read-write."
         )
-    version = _check_version(connection, address)
+    version = check_version(connection, address)
     if version == SCHEMA_VERSION:
         return facts
     if version == 0 and (read_only or not create):
@@ -91,7 +91,7 @@ def open_tables(connection: TimedConnection, address: PostgresAddress, *, create
         there = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (address.schema,)).fetchone()
         if there is None:
             connection.execute(f'CREATE SCHEMA "{address.schema}"')
-        version = _check_version(connection, address)
+        version = check_version(connection, address)
         if version < SCHEMA_VERSION:
             if version == 0:
                 _check_free(connection, address)
@@ -113,13 +113,16 @@ def _no_rights(connection: TimedConnection, address: PostgresAddress) -> str:
     )
 
 
-def _check_version(connection: TimedConnection, address: PostgresAddress) -> int:
+def check_version(connection: TimedConnection, address: PostgresAddress) -> int:
+    """Version of the tables, 0 if there are none; one that this program does not know is refused."""
     try:
         version = version_of(connection)
     except psycopg.errors.InsufficientPrivilege as error:
         raise translate(error, address) from error
     except psycopg.errors.UndefinedColumn as error:
         raise BankForeign(_foreign_tables(address)) from error
+    if 0 < version < OLDEST_VERSION:
+        raise BankTooOld(address.shown, version)
     if version > SCHEMA_VERSION:
         raise BankTooNew(
             f"{address.shown} has version {version} of the tables, and this program knows {SCHEMA_VERSION}. Upgrade "

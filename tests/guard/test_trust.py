@@ -434,30 +434,6 @@ def test_an_import_can_be_named_approved_and_revoked_as_a_whole(bank: ReasoningB
     assert bank.list(origin="import:team-notes") == []
 
 
-def test_a_bank_of_the_first_schema_gets_its_levels_when_it_is_opened(tmp_path: Path) -> None:
-    import apsw
-
-    from reasoningbank.store.sqlite.schema import APPLICATION_ID, MIGRATIONS
-
-    path = tmp_path / "old.db"
-    with ReasoningBank.open(tmp_path / "new.db", embedder="hash", namespace="n") as bank:
-        bad = bank.record(title="bad", content=POISON, origin="tool:web")
-        child = bank.record(title="child", content="made of it", origin="user", parents=[bad.id])
-        agent = bank.record(title="agent", content=ADVICE, origin="agent")
-        bank.backup(path)
-    connection = apsw.Connection(str(path))
-    for table in ("rulings", "trust", "kin", "marks"):
-        connection.execute(f"DROP TABLE {table}")
-    trust_migration = next(n for n, m in enumerate(MIGRATIONS) if any("CREATE TABLE trust" in s for s in m))
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {trust_migration}")
-    connection.close()
-    if trust_migration == len(MIGRATIONS) - 1:
-        with ReasoningBank.open(path, namespace="n") as old:
-            assert [trust(old, i) for i in (bad.id, child.id, agent.id)] == ["untrusted", "untrusted", "working"]
-            old.trust.revoke("tool:web")
-            assert old.get(child.id).memory.state is State.QUARANTINED
-
-
 def test_an_agent_can_neither_forget_nor_restore_what_the_user_stored(bank: ReasoningBank) -> None:
     mine = bank.record(title="mine", content=ADVICE)
     with pytest.raises(Conflict):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import apsw
 import pytest
 
 from reasoningbank import ReasoningBank
@@ -12,7 +11,6 @@ from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import EVERY_NAMESPACE
 from reasoningbank.ports import Filter
 from reasoningbank.recall.gaps import MAX_QUESTION_CHARS, beginning_of, gap_of, subject_of
-from reasoningbank.store.sqlite.schema import MIGRATIONS
 from reasoningbank.store.sqlite.store import SqliteStore
 
 VAIN = "how do I deploy to the staging cluster"
@@ -208,22 +206,6 @@ def test_a_read_only_bank_answers_without_a_log(path):
         bank.search(VAIN)
     with ReasoningBank.open(path, namespace="n", read_only=True) as bank:
         assert bank.search("rotate the certificates").abstained
-        assert questions(bank) == {VAIN: 1}
-
-
-def test_a_bank_of_the_schema_before_gets_its_log_when_it_is_opened(path, monkeypatch):
-    import reasoningbank.store.sqlite.opening as module
-
-    before = next(n for n, statements in enumerate(MIGRATIONS) if any("TABLE gaps" in s for s in statements))
-    with monkeypatch.context() as patched:
-        patched.setattr(module, "MIGRATIONS", MIGRATIONS[:before])
-        patched.setattr(module, "SCHEMA_VERSION", before)
-        SqliteStore(path).close()
-    raw = apsw.Connection(str(path))
-    assert next(raw.execute("PRAGMA user_version"))[0] == before
-    raw.close()
-    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
-        bank.search(VAIN)
         assert questions(bank) == {VAIN: 1}
 
 

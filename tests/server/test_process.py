@@ -182,7 +182,7 @@ def test_a_missing_extra_names_itself(path, monkeypatch, capsys):
     from reasoningbank.cli.main import main
 
     monkeypatch.setattr("importlib.util.find_spec", lambda name, *_: None)
-    import reasoningbank.cli.commands.serve as command
+    import reasoningbank_server.commands.serve as command
 
     monkeypatch.setattr(command, "find_spec", lambda name: None)
     assert main(["--bank", str(path), "serve"]) == 8

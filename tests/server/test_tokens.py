@@ -9,11 +9,8 @@ from collections.abc import Iterator
 import apsw
 import pytest
 
-from reasoningbank import ReasoningBank
 from reasoningbank.cli.main import main
 from reasoningbank.core.errors import InvalidInput, NotFound, Unauthenticated
-from reasoningbank.store.sqlite import opening
-from reasoningbank.store.sqlite.schema import MIGRATIONS
 from reasoningbank_server import tokens
 from reasoningbank_server.limits import Limits
 from tests.server.conftest import Api, served
@@ -283,18 +280,3 @@ def test_a_revocation_that_was_taken_back_by_hand_does_not_count(closed, bank, p
     raw.execute("UPDATE tokens SET revoked_at = NULL")
     raw.close()
     assert closed.as_(token)("GET", "/v1/status").status == 401
-
-
-def test_the_tokens_of_an_older_bank_go_on_working(tmp_path, monkeypatch):
-    older = MIGRATIONS.index(next(m for m in MIGRATIONS if "token_hash" in m[-1]))
-    path = tmp_path / "older.db"
-    with monkeypatch.context() as before:
-        before.setattr(opening, "SCHEMA_VERSION", older)
-        raw = apsw.Connection(str(path))
-        opening.bring_up_to_date(raw, str(path), read_only=False)
-        row = ("abc", "acme", "", "write", "agent", bytes(32), 1.0, None, None)
-        raw.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-        raw.close()
-    with ReasoningBank.open(path, embedder="hash") as bank:
-        assert bank.context.store.token("abc").scopes == ("write",)
-        assert bank.verify() == []

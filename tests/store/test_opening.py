@@ -20,12 +20,13 @@ from reasoningbank.core.errors import (
     BankForeign,
     BankReadOnly,
     BankTooNew,
+    BankTooOld,
     BankUnavailable,
     InvalidInput,
     StoreError,
 )
 from reasoningbank.store.sqlite import pairing
-from reasoningbank.store.sqlite.schema import MIGRATIONS, SCHEMA_VERSION
+from reasoningbank.store.sqlite.schema import MIGRATIONS, OLDEST_VERSION, SCHEMA_VERSION, fresh_schema
 from reasoningbank.store.sqlite.store import SqliteStore
 
 
@@ -141,17 +142,46 @@ def test_an_empty_file_becomes_a_bank(path: Path) -> None:
         assert bank.get("k").content == "v"
 
 
-def test_a_bank_of_a_newer_program_is_refused_and_not_touched(path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "error", "says"),
+    [
+        (SCHEMA_VERSION + 1, BankTooNew, "newer"),
+        (
+            OLDEST_VERSION - 1,
+            BankTooOld,
+            r"with that version \(`reasoningbank export FILE`\).*`reasoningbank import FILE`",
+        ),
+        (1, BankTooOld, "nothing was touched"),
+    ],
+)
+def test_a_bank_of_a_newer_or_an_older_program_is_refused_and_not_touched(
+    path: Path, version: int, error: type[BankError], says: str
+) -> None:
     with opened(path) as bank:
         bank.store("k", "v")
     raw = apsw.Connection(str(path))
-    raw.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    raw.execute(f"PRAGMA user_version = {version}")
     raw.close()
     before = path.read_bytes()
     for options in ({}, {"read_only": True}):
-        with pytest.raises(BankTooNew, match="newer"):
+        with pytest.raises(error, match=says):
             opened(path, **options)
     assert path.read_bytes() == before
+
+
+def test_an_older_bank_that_was_killed_keeps_what_is_in_its_log(path: Path) -> None:
+    log = Path(f"{path}-wal")
+    with opened(path) as bank:
+        bank.store("k", "v")
+        raw = apsw.Connection(str(path))
+        raw.execute(f"PRAGMA user_version = {OLDEST_VERSION - 1}")
+        before = path.read_bytes(), log.read_bytes()
+        raw.close()
+    for file, content in zip((path, log), before, strict=True):
+        file.write_bytes(content)
+    with pytest.raises(BankTooOld):
+        opened(path)
+    assert (path.read_bytes(), log.read_bytes()) == before
 
 
 def test_a_file_cut_short_gives_a_typed_error_or_what_was_stored_and_never_anything_else(tmp_path: Path) -> None:
@@ -321,7 +351,7 @@ for number in range(0, int(sys.argv[2]), int(sys.argv[3])):
 def test_a_kill_at_any_statement_of_the_first_opening_leaves_a_bank_that_opens(
     tmp_path: Path, child: Callable[..., subprocess.Popen[str]], finished: Callable[..., str], stride: int
 ) -> None:
-    statements = sum(len(migration) for migration in MIGRATIONS) + 12
+    statements = len(fresh_schema()) + 12
     killed_at = range(0, statements, stride)
     ends = finished(child(KILLED_WHILE_MIGRATING, tmp_path, statements, stride)).split()
     assert {*ends} <= {"0", "-9"}
@@ -342,6 +372,8 @@ def test_a_migration_that_fails_halfway_leaves_the_old_schema(path: Path, monkey
     monkeypatch.setattr(module, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
     with pytest.raises(StoreError):
         SqliteStore(path)
+    with pytest.raises(BankReadOnly, match="older"):
+        SqliteStore(path, read_only=True)
     monkeypatch.setattr(module, "MIGRATIONS", (*MIGRATIONS, coming[:1]))
     SqliteStore(path).close()
     raw = apsw.Connection(str(path))

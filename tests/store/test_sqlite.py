@@ -13,19 +13,13 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.types import Exposure, Memory
+from reasoningbank.core.types import Exposure
 from reasoningbank.ports import Writer
-from reasoningbank.store.coding import table_of
 from reasoningbank.store.group_commit import UNITS_PER_COMMIT, Unit
-from reasoningbank.store.records.reader import RecordReader
 from reasoningbank.store.selection import Selection, any_of
-from reasoningbank.store.sqlite import opening, schema
 from reasoningbank.store.sqlite.backend import SAFE_SQLITE
-from reasoningbank.store.sqlite.batched_inserts import Pending
-from reasoningbank.store.sqlite.schema import MIGRATIONS
 from reasoningbank.store.sqlite.statements import select
 from reasoningbank.store.sqlite.store import SqliteStore
-from reasoningbank.store.sqlite.transaction import SqliteTransaction
 from reasoningbank.store.tables import JOBS, SIGNALS, STEPS, TASKS
 
 CANARY = "Zanzibar-canary-7f3a"
@@ -313,68 +307,3 @@ def test_whether_anything_is_shared_is_known_without_reading_the_memories(path: 
     asked = "SELECT count(*) FROM memories WHERE tenant = ? AND scope IN ('org', 'team') AND state IN ('active')"
     plan = apsw.Connection(str(path)).execute(f"EXPLAIN QUERY PLAN {asked}", ("t",))
     assert any("COVERING INDEX memories_shared" in row[3] for row in plan)
-
-
-def test_marks_of_an_older_bank_are_found_by_a_newer_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = next(n for n, statements in enumerate(MIGRATIONS) if any("long_marks" in s for s in statements))
-    memory = _kept_by_an_older_program(path, monkeypatch, before)
-    connection = apsw.Connection(str(path))
-    connection.execute("INSERT INTO marks VALUES (?, 7, ?), (?, 9, ?)", (memory.tenant, memory.id) * 2)
-    connection.execute("INSERT INTO trust VALUES (?, ?, 0)", (memory.tenant, memory.id))
-    connection.close()
-    with ReasoningBank.open(path, embedder="hash") as bank:
-        with bank.context.store.read(memory.tenant) as reader:
-            assert reader.matching_fingerprints([7, 8, 9]) == {memory.id: 2}
-        bank.erase(memory.id)
-        with bank.context.store.read(memory.tenant) as reader:
-            assert reader.matching_fingerprints([7, 8, 9]) == {}
-
-
-def _kept_by_an_older_program(path: Path, monkeypatch: pytest.MonkeyPatch, version: int) -> Memory:
-    """A bank as a program of that schema left it, with one memory."""
-    with ReasoningBank.open(":memory:", embedder="hash") as bank:
-        memory = bank.record(title="t", content="c").memory
-    with monkeypatch.context() as older:
-        older.setattr(opening, "MIGRATIONS", MIGRATIONS[:version])
-        older.setattr(opening, "SCHEMA_VERSION", version)
-        with ReasoningBank.open(path, embedder="hash"):
-            pass
-    table = table_of(Memory)
-    row = dict(zip((*table.columns, "hash"), table.encode(memory), strict=True))
-    del row["advice_id"]
-    connection = apsw.Connection(str(path))
-    connection.execute(
-        f"INSERT INTO memories ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", tuple(row.values())
-    )
-    connection.close()
-    return memory
-
-
-def test_what_a_bank_kept_before_evidence_had_a_subject_is_whole_and_counts(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory = _kept_by_an_older_program(path, monkeypatch, MIGRATIONS.index(schema._ADVICE))
-    with ReasoningBank.open(path, embedder="hash") as bank:
-        assert bank.verify() == []
-        assert bank.get(memory.id).memory == memory
-        bank.outcome(memory.id, succeeded=False)
-        corrected = bank.edit(memory.id, content="something else")
-        assert (corrected.usage_count, corrected.set_aside) == (0, 1)
-        assert bank.verify() == []
-
-
-def test_sessions_from_before_the_view_of_tasks_count_for_their_namespace() -> None:
-    before = schema.MIGRATIONS.index(schema._CREDIT)
-    connection = apsw.Connection(":memory:")
-    for statement in (sql for migration in schema.MIGRATIONS[:before] for sql in migration):
-        connection.execute(statement)
-    for number, (outcome, ended_at) in enumerate([("success", 5.0), ("failure", 6.0), ("unknown", 7.0), (None, None)]):
-        connection.execute(
-            "INSERT INTO trajectories (id, tenant, namespace, task, outcome, metadata, started_at, ended_at, hash) "
-            "VALUES (?, 't', 'n', 'x', ?, '{}', 1.0, ?, x'00')",
-            (f"trj_{number}", outcome, ended_at),
-        )
-    for statement in schema._CREDIT:
-        connection.execute(statement)
-    rows = RecordReader(SqliteTransaction(Pending(connection), "t", ":memory:"), ":memory:", "")
-    assert rows.like_tasks([("n", None)], 9) == [{"trj_1": False, "trj_0": True}]

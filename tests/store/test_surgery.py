@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import apsw
 import pytest
 
 from reasoningbank import ReasoningBank
@@ -255,29 +254,6 @@ def test_a_backup_opened_as_a_bank_is_one_like_any_other(path: Path) -> None:
         assert log_of(backup).exists()
     with opened(backup) as bank:
         assert len(bank.list()) == 4
-
-
-def test_a_bank_from_before_the_stamps_crashed_and_opens(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import reasoningbank.store.sqlite.opening as module
-    from reasoningbank.store.sqlite.schema import MIGRATIONS, STAMPED_SINCE
-
-    with monkeypatch.context() as older:
-        older.setattr(module, "MIGRATIONS", MIGRATIONS[: STAMPED_SINCE - 1])
-        older.setattr(module, "SCHEMA_VERSION", STAMPED_SINCE - 1)
-        filled(path, 3).close()
-        bank = filled(path, 2, "in the log")
-        connection = apsw.Connection(str(path))
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        copies = {name: Path(f"{path}{name}").read_bytes() for name in ("", "-wal")}
-        connection.close()
-        bank.close()
-    for name, data in copies.items():
-        Path(f"{path}{name}").write_bytes(data)
-    with opened(path) as bank:
-        assert len(bank.list()) == 5
-        bank.record(title="stamped", content="x")
-    with opened(path) as bank:
-        assert len(bank.list()) == 6
 
 
 def test_a_log_that_is_cut_while_it_is_read_is_none_that_begins_whole(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from reasoningbank.core.types import (
     Memory,
     Node,
     Rule,
-    RuleState,
     Signal,
     State,
     Trajectory,
@@ -26,10 +25,6 @@ from reasoningbank.ports import IndexInfo, StoreInfo
 
 if TYPE_CHECKING:
     from reasoningbank.learn.jobs import Learning
-
-
-OF_OLD_MEMORIES = "memories"
-"""Where rules were heard that the tables of an earlier version were brought up to date with (`store.old_rules`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +59,6 @@ class Status:
     edges: int
     rules: Mapping[str, int]
     """Rules in a state, in whichever project they hold."""
-    old_rules: int
-    """Proposals that an earlier version took for rules without knowing who had said them."""
 
 
 def status_of(context: BankContext, engine: SearchEngine, learning: Learning) -> Status:
@@ -101,5 +94,4 @@ def status_of(context: BankContext, engine: SearchEngine, learning: Learning) ->
             nodes=reader.tally(Node, "label"),
             edges=reader.count(Edge, {}),
             rules=reader.tally(Rule, "state"),
-            old_rules=reader.count(Rule, {"state": RuleState.PROPOSED.value, "heard_in": OF_OLD_MEMORIES}),
         )

@@ -15,6 +15,7 @@
     │   ├── BankFull            the disk has no room; nothing was half-written
     │   ├── BankForeign         a file, but not a bank
     │   ├── BankTooNew          written by a newer version of this program
+    │   ├── BankTooOld          made by a version whose tables this program does not know any more
     │   └── BankDamaged         a row or page does not match its checksum
     ├── EmbedderError           a text could not be turned into a vector
     │   └── EmbedderMismatch    the bank was indexed with another embedder
@@ -102,6 +103,15 @@ class BankForeign(StoreError):
 
 class BankTooNew(StoreError):
     pass
+
+
+class BankTooOld(StoreError):
+    def __init__(self, place: str, version: int) -> None:
+        super().__init__(
+            f"{place} was made by an older version of this program (schema {version}). Export it with that version "
+            "(`reasoningbank export FILE`), then `reasoningbank import FILE` into a new bank with this one; nothing "
+            "was touched."
+        )
 
 
 class BankDamaged(StoreError):

@@ -392,9 +392,7 @@ class Rule:
     text: str
     state: RuleState
     heard_in: str
-    """Where it came in: terminal, page, prompt:AGENT, shell:AGENT (made up by an agent), import:NAME, library,
-    and memories for those of older banks.
-    """
+    """Where it came in: terminal, page, prompt:AGENT, shell:AGENT (made up by an agent), import:NAME, library."""
     created_at: float
     updated_at: float
     """When it was said again or decided about. Of two rules that contradict each other the later one counts."""

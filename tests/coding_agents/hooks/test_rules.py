@@ -7,16 +7,13 @@ import os
 import shlex
 import subprocess
 
-import apsw
 import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.config import environment
 from reasoningbank.config.environment import agent_around
-from reasoningbank.core.types import Memory, RuleState
 from reasoningbank.guard.speakers import Door
 from reasoningbank.learn.prompting import prompt
-from reasoningbank.store.sqlite import schema
 from tests.coding_agents.hooks.conftest import until
 
 PROPOSED = "You should always use tabs in new files.\nGo on."
@@ -536,32 +533,6 @@ def test_forgetting_one_of_two_rules_of_a_prompt_leaves_the_other(desktop):
     context = start(desktop).context
     assert "Never push to main." in context
     assert "tabs" not in context
-
-
-def test_an_older_banks_rules_are_proposed_once_and_its_memories_stay(desktop, older_bank):
-    with desktop.bank() as bank:
-        assert {rule.text for rule in bank.rules.proposed("*")} == {"Never push to main.", "Answer in German."}
-        assert all(rule.state is RuleState.PROPOSED for rule in bank.rules.proposed("*"))
-        assert bank.status().old_rules == 2
-        assert bank.verify() == []
-        with bank.context.store.read(bank.tenant) as reader:
-            assert len(reader.select(Memory, {})) == older_bank
-
-
-@pytest.fixture
-def older_bank(desktop):
-    """A bank as the version before kept it, with the number of its memories."""
-    with desktop.bank() as bank:
-        bank.record(title="a", content="Never push to main.", tags=["preference", "x"], origin="agent")
-        bank.record(title="b", content="A page says: never push.", tags=["preference"], origin="tool:web")
-        bank.record(title="c", content="Answer in German.", namespace="user")
-        bank.record(title="d", content="An agent's note.", namespace="user", origin="agent")
-        bank.record(title="e", content="Something else.", tags=["my preference"])
-    raw = apsw.Connection(str(desktop.bank_path))
-    raw.execute("DROP TABLE rules")
-    raw.execute(f"PRAGMA user_version = {schema.MIGRATIONS.index(schema._RULES)}")
-    raw.close()
-    return 5
 
 
 @pytest.mark.skipif(agent_around() is not None, reason="an agent runs these tests: nobody types in its processes")

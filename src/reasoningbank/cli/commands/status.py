@@ -103,9 +103,8 @@ def describe_rules(status: Status) -> str:
     in_force, waiting = status.rules.get(RuleState.IN_FORCE, 0), status.rules.get(RuleState.PROPOSED, 0)
     told = [f"{in_force:,} in force"] if in_force or waiting else []
     if waiting:
-        old = f", {status.old_rules:,} of them of an earlier version" if status.old_rules else ""
         wait = "waits" if waiting == 1 else "wait"
-        told.append(f"{waiting:,} {wait} for your yes{old}: `{PROGRAM} rules`")
+        told.append(f"{waiting:,} {wait} for your yes: `{PROGRAM} rules`")
     return "; ".join(told)
 
 

@@ -34,7 +34,7 @@ def _tokens(engine: Engine, where: tuple[Condition, ...]) -> list[AccessToken]:
 
 
 def token_hash(*values: Any) -> bytes:
-    """Hash of the columns of a token's row, in their order. Also a function of SQL, for the migration that adds it."""
+    """Hash of the columns of a token's row, in their order."""
     text = json.dumps([value.hex() if isinstance(value, bytes) else value for value in values], ensure_ascii=False)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 

@@ -39,9 +39,9 @@ from reasoningbank.store.sqlite.calls import (
 )
 from reasoningbank.store.sqlite.error_mapping import NAMED, translate
 from reasoningbank.store.sqlite.holders import note_closed, note_opened, open_here
-from reasoningbank.store.sqlite.opening import access_to, bring_up_to_date, stamp_and_head_of
+from reasoningbank.store.sqlite.opening import access_to, bring_up_to_date
 from reasoningbank.store.sqlite.pairing import check_head, check_log_is_not_alone, check_pair, log_bytes
-from reasoningbank.store.sqlite.stamps import Stamp, end_of_transaction, reason_of_closing
+from reasoningbank.store.sqlite.stamps import Stamp, end_of_transaction, reason_of_closing, stamp_and_head
 from reasoningbank.store.sqlite.turn import WriteTurn
 from reasoningbank.store.sqlite.watch import FileWatch, Inodes, inodes_of
 
@@ -130,7 +130,7 @@ class Connections:
         connection = self._connect() if self.read_only else self._connect_writer()
         with OnError(lambda _: leave(connection)):
             bring_up_to_date(connection, self._path, read_only=self.read_only)
-            self._stamp, head = stamp_and_head_of(connection)
+            self._stamp, head = stamp_and_head(connection)
             check_head(self._place, note, self._stamp, head)
         return connection
 

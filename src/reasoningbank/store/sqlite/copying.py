@@ -19,8 +19,6 @@ from reasoningbank.files import PRIVATE_MODE, sync_folder
 from reasoningbank.forking import unforked
 from reasoningbank.store.sqlite.calls import close, connect
 from reasoningbank.store.sqlite.durable import sync_file
-from reasoningbank.store.sqlite.opening import number_from
-from reasoningbank.store.sqlite.schema import STAMPED_SINCE
 from reasoningbank.store.sqlite.stamps import renew_stamp
 
 if sys.platform != "win32":
@@ -55,8 +53,7 @@ def fill(partial: Path, source: apsw.Connection, progress: Progress | None) -> N
                 if progress is not None:
                     progress(work.page_count - work.remaining, work.page_count)
         copy.execute("PRAGMA journal_mode = DELETE")
-        if number_from(copy, "PRAGMA user_version") >= STAMPED_SINCE:
-            renew_stamp(copy, fresh=True)
+        renew_stamp(copy, fresh=True)
     finally:
         if source.in_transaction:
             source.execute("ROLLBACK")

@@ -8,21 +8,29 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, BankTooNew, BankUnavailable, InvalidInput
+from reasoningbank.core.errors import (
+    BankDamaged,
+    BankForeign,
+    BankReadOnly,
+    BankTooNew,
+    BankTooOld,
+    BankUnavailable,
+    InvalidInput,
+)
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.location import Location
-from reasoningbank.store.sqlite import schema
 from reasoningbank.store.sqlite.acknowledged import WATCHABLE, open_notes, write_note
 from reasoningbank.store.sqlite.durable import make_folder
 from reasoningbank.store.sqlite.error_mapping import not_a_bank, remedy
 from reasoningbank.store.sqlite.pairing import read_file
-from reasoningbank.store.sqlite.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, STAMPED_SINCE
-from reasoningbank.store.sqlite.stamps import Stamp, renew_stamp, stamp_and_head
+from reasoningbank.store.sqlite.schema import APPLICATION_ID, MIGRATIONS, OLDEST_VERSION, SCHEMA_VERSION, fresh_schema
+from reasoningbank.store.sqlite.stamps import renew_stamp
 
 _MAGIC = b"SQLite format 3\0"
 _SMALLEST_PAGE_BYTES = 512
@@ -91,12 +99,14 @@ def known_version(connection: apsw.Connection, location: str) -> int:
     application = number_from(connection, "PRAGMA application_id")
     version = number_from(connection, "PRAGMA user_version")
     if application == APPLICATION_ID:
-        if version > SCHEMA_VERSION:
-            raise BankTooNew(
-                f"{location} was written by a newer ReasoningBank (schema {version}, this one knows "
-                f"{SCHEMA_VERSION}). Upgrade this program; the file was not touched."
-            )
-        return version
+        if OLDEST_VERSION <= version <= SCHEMA_VERSION:
+            return version
+        if version < OLDEST_VERSION:
+            raise BankTooOld(location, version)
+        raise BankTooNew(
+            f"{location} was written by a newer ReasoningBank (schema {version}, this one knows "
+            f"{SCHEMA_VERSION}). Upgrade this program; the file was not touched."
+        )
     if application == version == number_from(connection, "SELECT count(*) FROM sqlite_schema") == 0:
         return 0
     raise BankForeign(
@@ -121,29 +131,24 @@ def bring_up_to_date(connection: apsw.Connection, location: str, *, read_only: b
 
 
 def _migrate(connection: apsw.Connection, location: str) -> None:
-    """Apply every missing migration and the version number in one transaction: a kill leaves the bank as it was."""
-    from reasoningbank.store.coding import content_hash
-    from reasoningbank.store.records.tokens import token_hash
-
-    connection.create_scalar_function("token_hash", token_hash, deterministic=True)
-    connection.create_scalar_function("content_hash", lambda *values: content_hash(values), deterministic=True)
+    """Make the tables, or apply every missing migration, and the version number in one transaction: a kill leaves the
+    bank as it was.
+    """
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Asked again under the lock: another process may have been first.
         version = known_version(connection, location)
         if version == SCHEMA_VERSION:
             return
-        missing = [statement for migration in MIGRATIONS[version:SCHEMA_VERSION] for statement in migration]
-        is_fresh = version == 0 and SCHEMA_VERSION == schema.SCHEMA_VERSION
-        for statement in schema.fresh_schema() if is_fresh else missing:
+        missing = MIGRATIONS[version - OLDEST_VERSION :] if version else (fresh_schema(),)
+        for statement in chain.from_iterable(missing):
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        if SCHEMA_VERSION >= STAMPED_SINCE:
-            stamp = renew_stamp(connection)
-            if location != ":memory:" and WATCHABLE:
-                with open_notes(Path(location)) as notes:
-                    write_note(notes, stamp)
+        stamp = renew_stamp(connection)
+        if location != ":memory:" and WATCHABLE:
+            with open_notes(Path(location)) as notes:
+                write_note(notes, stamp)
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
@@ -151,14 +156,6 @@ def _migrate(connection: apsw.Connection, location: str) -> None:
     # So that the file carries its stamp from the first change on; whoever reads meanwhile only delays it.
     with suppress(apsw.BusyError):
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-
-
-def stamp_and_head_of(connection: apsw.Connection) -> tuple[Stamp | None, int]:
-    """The same as `stamp_and_head`; nothing for a bank of a program that knew no stamps, or one too damaged to say."""
-    if number_from(connection, "PRAGMA user_version") >= STAMPED_SINCE:
-        with suppress(apsw.CorruptError):
-            return stamp_and_head(connection)
-    return None, 0
 
 
 def _enter_wal(connection: apsw.Connection) -> None:

@@ -89,7 +89,7 @@ def _verdict(place: Path, descriptor: int) -> str | None:
         page = None if log.page is None else file.read(log.page_bytes, (log.page - 1) * log.page_bytes)
     there = None if page is None else stamp_in(page)
     if log.first is None:
-        # Begun by a program that knows no stamps: an older one of ours that still runs, or a tool.
+        # Begun by a tool that knows no stamps.
         fits = True
     elif there is None:
         fits = log.first.previous == NOTHING

@@ -59,8 +59,11 @@ def kept_stamp(connection: apsw.Connection) -> Stamp | None:
 
 
 def stamp_and_head(connection: apsw.Connection) -> tuple[Stamp | None, int]:
-    """The stamp and the newest number of the feed, as a transaction sees them."""
-    row: Any = connection.execute("SELECT (SELECT mark FROM stamp), max(seq) FROM feed").fetchone()
+    """The stamp and the newest number of the feed, as a transaction sees them; nothing if they are damaged."""
+    try:
+        row: Any = connection.execute("SELECT (SELECT mark FROM stamp), max(seq) FROM feed").fetchone()
+    except apsw.CorruptError:
+        return None, 0
     return Stamp.from_bytes(row[0] or b""), row[1] or 0
 
 
@@ -161,7 +164,7 @@ class Log:
 
     @property
     def first(self) -> Stamp | None:
-        """Stamp of the first transaction; a later one if another program, or an older one of ours, began the run."""
+        """Stamp of the first transaction; a later one if another program began the run."""
         return self.stamps[0][1] if self.stamps and self.stamps[0][0] <= self.committed else None
 
     def names(self, after: int = 0) -> set[bytes]:
