@@ -392,7 +392,7 @@ AS_USER_ONLY = "only the user decides"
 CLI = {
     **dict.fromkeys(("store", "record", "feedback", "edit", "delete", "restore", "team add", "team remove"), SPOKEN),
     "graph add": SPOKEN,
-    **dict.fromkeys(("consolidate", "prune", "promote", "trust approve"), SPOKEN),
+    **dict.fromkeys(("consolidate", "trust approve"), SPOKEN),
     **dict.fromkeys(("import", "ingest", "backfill", "distill", "jobs answer", "outcome", "watch-git", "hook"), STANDING),
     **dict.fromkeys(("graph import", "graph ingest"), STANDING),
     **dict.fromkeys(("trust reject", "trust revoke", "trust undo", "graph remove"), AS_USER_ONLY),
@@ -405,7 +405,7 @@ CLI = {
         (
             "demo", "doctor", "install", "uninstall", "query", "inject", "list", "get", "gaps", "status", "config",
             "history", "report", "track", "session start", "session step", "session end", "session show",
-            "session list", "decay", "jobs list", "jobs retry", "jobs discard", "jobs next", "jobs spending", "link",
+            "session list", "jobs list", "jobs retry", "jobs discard", "jobs next", "jobs spending", "link",
             "unlink", "graph neighbours", "graph edges", "graph conversation", "graph check", "graph export", "graph search", "graph walk", "graph path", "team list", "trust list", "trust show", "rules", "export",
             "export agents-md", "export claude-md", "export skill", "backup", "recover", "verify", "scrub", "reindex", "off",
             "on", "pause", "serve", "token list", "token revoke", "completion", "eval learning", "eval world",

@@ -70,7 +70,7 @@ _OTHER_WORDS = {
     "session start": "start begin track",
     "distill": "learn distil",
     "graph neighbours": "neighbours neighbors related",
-    "consolidate": "merge dedupe tidy",
+    "consolidate": "merge dedupe tidy prune promote decay",
     "edit": "update change modify revise",
     "serve": "server mcp run",
     "feedback": "rate vote helpful",
