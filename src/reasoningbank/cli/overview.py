@@ -16,7 +16,6 @@ _FAMILIES = {
     "rules": "what you want done: list, add, keep, drop",
     "graph": "the memory graph: ingest, search, walk, export …",
     "team": "which projects find one another's: list, add, remove",
-    "eval": "measure on real data: learning, retrieval, graph",
     "bus": "learn from other banks: init, grant, peer, up, status …",
 }
 """Summaries of the families: what their members are about together. A family of one needs none."""

@@ -90,11 +90,6 @@ _BUILT_IN: dict[str, CommandEntry] = {
     "reindex": CommandEntry("keep", "build the search index anew", "keeping"),
     "serve": CommandEntry("serve", "offer the bank to other programs, over HTTP or MCP", "serve"),
     "completion": CommandEntry("more", "print a completion script for a shell", "completion"),
-    "eval learning": CommandEntry("more", "measure on real episodes what the bank learns", "eval"),
-    "eval world": CommandEntry("more", "measure in a simulated world what credit is worth", "eval"),
-    "eval graph": CommandEntry("more", "measure what a walk over the memory graph reaches", "eval"),
-    "eval retrieval": CommandEntry("more", "measure recall on labelled data", "eval"),
-    "bench": CommandEntry("more", "run the benchmarks of a checkout", "bench"),
     "help": CommandEntry("more", "show help for a command", "help"),
 }
 
