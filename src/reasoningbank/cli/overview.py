@@ -70,6 +70,7 @@ _OTHER_WORDS = {
     "distill": "learn distil",
     "graph neighbours": "neighbours neighbors related",
     "consolidate": "merge dedupe tidy prune promote decay",
+    "report": "spending costs",
     "edit": "update change modify revise",
     "serve": "server mcp run",
     "feedback": "rate vote helpful",

@@ -49,7 +49,6 @@ _BUILT_IN: dict[str, CommandEntry] = {
     "jobs discard": CommandEntry("learn", "give a job up for good", "jobs"),
     "jobs next": CommandEntry("learn", "hand a job to the agent that asks, to distil it in person", "jobs"),
     "jobs answer": CommandEntry("learn", "take an agent's answer to a job", "jobs"),
-    "jobs spending": CommandEntry("learn", "show what models have cost, by day", "jobs"),
     "edit": CommandEntry("change", "change a memory; the earlier revision stays", "changing"),
     "delete": CommandEntry("change", "forget a memory, or erase it for good", "changing"),
     "restore": CommandEntry("change", "bring a forgotten memory back", "changing"),
