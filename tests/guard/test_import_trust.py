@@ -407,7 +407,7 @@ CLI = {
             "history", "report", "track", "session start", "session step", "session end", "session show",
             "session list", "jobs list", "jobs retry", "jobs discard", "jobs next", "link",
             "unlink", "graph neighbours", "graph edges", "graph conversation", "graph check", "graph export", "graph search", "graph walk", "graph path", "team list", "trust list", "trust show", "rules", "export",
-            "export agents-md", "export claude-md", "export skill", "backup", "recover", "verify", "scrub", "reindex", "off",
+            "backup", "recover", "verify", "scrub", "reindex", "off",
             "on", "pause", "serve", "token list", "token revoke", "completion", "migrate", "ui", "help", "bus init", "bus id", "bus grant",
             "bus accept", "bus grants", "bus spend", "bus trust", "bus share", "bus status", "bus ask",
         ),

@@ -10,7 +10,6 @@ from reasoningbank.cli.table import COMMANDS, GROUPS, families
 _FAMILIES = {
     "session": "a task and its steps: start, step, end, show, list",
     "jobs": "sessions to distil: list, retry, discard, next, answer",
-    "export": "every record as JSON Lines; agents-md, claude-md, skill",
     "token": "who may come in over HTTP: create, list, revoke",
     "trust": "whom to believe: list, approve, revoke …",
     "rules": "what you want done: list, add, keep, drop",
@@ -71,6 +70,7 @@ _OTHER_WORDS = {
     "graph neighbours": "neighbours neighbors related",
     "consolidate": "merge dedupe tidy prune promote decay",
     "report": "spending costs",
+    "export": "agents-md claude-md skill",
     "edit": "update change modify revise",
     "serve": "server mcp run",
     "feedback": "rate vote helpful",

@@ -80,7 +80,7 @@ _BUILT_IN: dict[str, CommandEntry] = {
     "trust reject": CommandEntry("trust", "forget a memory that should not be there", "trust"),
     "trust revoke": CommandEntry("trust", "take an origin out with everything made from it", "trust"),
     "trust undo": CommandEntry("trust", "take a decision back", "trust"),
-    "export": CommandEntry("keep", "write every record as JSON Lines", "exchange"),
+    "export": CommandEntry("keep", "write every record, or the best memories for agents", "exchange"),
     "backup": CommandEntry("keep", "copy the bank while it is in use", "keeping"),
     "migrate": CommandEntry("keep", "move a bank to another store, and compare both", "migrating"),
     "recover": CommandEntry("keep", "put a backup in the place of the bank", "recovering"),
@@ -91,9 +91,6 @@ _BUILT_IN: dict[str, CommandEntry] = {
     "completion": CommandEntry("more", "print a completion script for a shell", "completion"),
     "help": CommandEntry("more", "show help for a command", "help"),
 }
-
-_OPEN = ("export",)
-"""Commands of one word to which plugins add second words."""
 
 
 @cache
@@ -108,7 +105,7 @@ class _Commands(Mapping[str, CommandEntry]):
         if (entry := _BUILT_IN.get(name)) is not None:
             return entry
         first, _, second = name.partition(" ")
-        if second and first in _BUILT_IN and first not in _OPEN:
+        if second and first in _BUILT_IN:
             raise KeyError(name)
         return _of_plugins()[name]
 
