@@ -156,7 +156,7 @@ _COMMANDS: tuple[Callable[[Desk, Claim, Random], tuple[str, ...]], ...] = (
         "link", desk.planted(claim), desk.known.lesson, "--kind", "supersedes", "--text", claim.text, *_tags(claim),
     ),
     lambda desk, claim, chance: ("track", desk.planted(claim), claim.command, "12 passed"),
-    lambda desk, claim, chance: (chance.choice(("consolidate", "promote", "distill")),),
+    lambda desk, claim, chance: (chance.choice(("consolidate", "distill")),),
     lambda desk, claim, chance: ("team", "add", "user", chance.choice(("user", desk.namespace))),
     lambda desk, claim, chance: ("join", chance.choice(("user", desk.elsewhere))),
     lambda desk, claim, chance: ("jobs", "answer", "job_1", f"## Memory 1\n**Title**: x\n**Content**: {claim.text}"),

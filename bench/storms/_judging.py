@@ -210,7 +210,7 @@ class Desk(Desktop):
             for claim in found.claims:
                 found.heard(bank.inject(f"run {claim.command}", floor=0.0, limit=10, max_tokens=3_000))
         page = self.folder / f"AGENTS-{self._judged}.md"
-        self.run("export", "agents-md", "--to", page, by=None)
+        self.run("export", "--as", "agents-md", page, by=None)
         found.holds(page.read_text("utf-8") if page.exists() else "", "is written into AGENTS.md")
 
 

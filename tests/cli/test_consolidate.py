@@ -1,4 +1,4 @@
-"""`consolidate`, `prune`, `promote` and `decay`, as a person and as a program reads them."""
+"""`consolidate` and what it does in parts, as a person and as a program reads them."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def test_only_some_parts_are_done_when_asked(rb, doubled):
 def test_prune_archives_and_comes_back(rb, memory):
     for _ in range(8):
         rb("feedback", memory, "--unhelpful")
-    assert memory in rb("prune", "--dry-run").out
-    run = rb("prune", "--json").json["run"]
+    assert memory in rb("consolidate", "--only", "prune", "--dry-run").out
+    run = rb("consolidate", "--only", "prune", "--json").json["run"]
     assert rb("get", memory, "--json").json["state"] == "archived"
-    rb("prune", "--undo", run)
+    rb("consolidate", "--undo", run)
     assert rb("get", memory, "--json").json["state"] == "active"
 
 
@@ -71,22 +71,27 @@ def test_promote_says_why(rb, memory):
         session = rb("session", "start", "a task").id
         rb("session", "end", session, "success", "--used", memory)
         rb("feedback", memory, "--helpful")
-    done = rb("promote")
+    done = rb("consolidate", "--only", "promote")
     assert "project to team: 3 of 3 tasks" in done.out
     assert rb("get", memory, "--json").json["scope"] == "team"
 
 
-def test_decay_says_that_there_is_nothing_to_apply(rb, memory):
-    done = rb("decay")
+def test_what_has_faded_says_that_there_is_nothing_to_apply(rb, memory):
+    done = rb("consolidate", "--faded")
     assert done.code == 0
     assert "nothing to apply" in done.err
-    assert rb("decay", "--json").json == {"policy": "bayes", "faded": []}
+    assert rb("consolidate", "--faded", "--json").json == {"policy": "bayes", "faded": []}
 
 
 def test_an_empty_bank_has_nothing_to_do(rb):
-    for command in ("consolidate", "prune", "promote"):
-        assert "Nothing to do in 0 memories" in rb(command).err
+    for words in ((), ("--only", "prune"), ("--only", "promote")):
+        assert "Nothing to do in 0 memories" in rb("consolidate", *words).err
     assert "yet" in rb("consolidate", "--history").err
+
+
+@pytest.mark.parametrize("word", ["prune", "promote", "decay"])
+def test_the_names_of_its_parts_lead_to_it(rb, word):
+    assert "Did you mean `consolidate`?" in rb("help", word).err
 
 
 def test_text_of_a_memory_cannot_drive_the_terminal(rb):

@@ -47,7 +47,7 @@ def test_every_command_has_help_in_three_ways(rb, name):
     assert COMMANDS[name].summary[1:] in " ".join(shown.split())
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "bench"])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_takes_the_three_options_and_refuses_unknown_ones(rb, name):
     shown = rb("help", *name.split()).out
     for option in ("--bank", "--namespace", "--json"):
@@ -350,19 +350,6 @@ def test_bytes_that_are_no_text_are_a_misuse(memory):
         assert done.returncode in (0, 2, 3)
         assert b"Traceback" not in done.stderr
         assert b"bug" not in done.stderr
-
-
-def test_bench_needs_a_checkout_and_hands_everything_over(rb, spawn, tmp_path):
-    missing = rb("bench")
-    assert missing.code == 3
-    assert "checkout" in missing.err
-    folder = tmp_path / "work" / "bench"
-    folder.mkdir()
-    (folder / "__main__.py").write_text("import sys; print(sys.argv[1:]); sys.exit(7)")
-    result = spawn("bench", "speed", "--json", "--size", "10")
-    assert result.code == 7
-    assert result.out == "['speed', '--json', '--size', '10']\n"
-    assert spawn("bench", "--", "--help").out == "['--help']\n"
 
 
 def test_the_help_of_each_family_fits_into_80_columns_and_the_overview_says_what_it_is_about(rb):

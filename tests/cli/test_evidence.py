@@ -68,7 +68,7 @@ def test_other_advice_starts_anew_says_so_and_can_be_told_to_keep_what_was_earne
     history = rb("history", memory).out
     assert history.count("old text") == 6 + 2
     assert "other advice" in history
-    assert rb("prune", "--dry-run", "--json").json["archivals"] == []
+    assert rb("consolidate", "--only", "prune", "--dry-run", "--json").json["archivals"] == []
     kept = rb("edit", memory, "--keep-evidence")
     assert "6 earlier outcomes count for it (confidence 0.80 → 0.32)" in kept.err
     assert "old text" not in rb("history", memory).out
@@ -113,7 +113,7 @@ def test_a_policy_is_chosen_when_the_index_is_built_and_remembered(rb, memory):
     assert "policy factors" in rb("reindex", "--policy", "factors").out
     assert "policy factors; `reindex --policy NAME` chooses another (bayes, signals, ratchet)" in rb("status").out
     assert rb("history", memory, "--json").json["policy"] == "factors"
-    assert "a fifth of the confidence is how lately it was used" in " ".join(rb("decay").err.split())
+    assert "a fifth of the confidence is how lately it was used" in " ".join(rb("consolidate", "--faded").err.split())
 
 
 def test_history_lists_the_signals_and_draws_the_curve(rb, memory):

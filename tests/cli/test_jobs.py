@@ -138,12 +138,6 @@ def test_a_person_sees_the_prompt_and_how_to_answer(rb, session):
     assert f"jobs answer {job} -" in shown.err
 
 
-def test_what_was_spent_is_shown(rb):
-    rb("store", "k", "v")
-    assert "Nothing was spent" in rb("jobs", "spending").err
-    assert rb("jobs", "spending", "--json").json == {"llm": "off", "spending": []}
-
-
 @pytest.mark.parametrize("words", [("--workers", "0"), ("--workers", "65"), ("--batch", "0"), ("--limit", "0")])
 def test_senseless_numbers_are_refused(rb, session, words):
     session()

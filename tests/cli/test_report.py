@@ -46,3 +46,9 @@ def test_status_draws_projects_as_bars_and_days_as_steps(rb, worked):
     assert [line.split()[1:] for line in drawn.splitlines() if "█" in line][:2] == [["█" * 24, "3"], ["█" * 8, "1"]]
     assert "2, 50% went well" in next(line for line in drawn.splitlines() if line.startswith("tasks "))
     assert "By day" not in rb("status", "--json").out
+
+
+def test_what_was_spent_is_shown(rb):
+    rb("store", "k", "v")
+    assert "Nothing was spent" in rb("report", "--spending").err
+    assert rb("report", "--spending", "--json").json == {"llm": "off", "spending": []}

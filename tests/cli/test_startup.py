@@ -30,10 +30,7 @@ for is_end, words in groupby(sys.argv[1:], ";".__eq__):
 import json
 print(json.dumps(told), file=sys.stderr)
 """
-LIGHT = (
-    "status ; list ; get k ; store k other ; list --json ; history k ; jobs list ; session list ; --help ; "
-    "eval retrieval --help"
-)
+LIGHT = "status ; list ; get k ; store k other ; list --json ; history k ; jobs list ; session list ; --help"
 
 
 def modules_after(*words: str) -> list[set[str]]:

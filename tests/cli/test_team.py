@@ -50,7 +50,7 @@ def test_what_agents_read_keeps_to_the_team(rb, tmp_path, monkeypatch):
         rb("record", "--title", f"Keys of {home}", "--content", f"Rotate keys as {home} does", "--scope", "team",
            "--namespace", home)  # fmt: skip
     rb("team", "add", "core", "api", "billing")
-    assert rb("export", "agents-md", "--namespace", "billing").code == 0
+    assert rb("export", "--as", "agents-md", "--namespace", "billing").code == 0
     page = (tmp_path / "w" / "AGENTS.md").read_text()
     assert "as api does" in page
     assert "as shop does" not in page

@@ -8,14 +8,13 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from reasoningbank_eval.__main__ import main
 from reasoningbank_eval.asking import bank_in
 from reasoningbank_eval.crowd_figures import crowd_figure
 from reasoningbank_eval.crowds import Asked, Crowd, CrowdPlan, Reply, ask_crowds, plan_crowds
 from reasoningbank_eval.sets import Kind, LabelledSet
 from reasoningbank_eval.shapes import recognised
 from reasoningbank_eval.subjects import find_likeness
-
-from reasoningbank.cli.main import main
 
 SUBJECTS = {
     "kitchen": (("knead", "simmer", "roast", "whisk", "season"), ("dough", "onions", "carrots", "gravy", "pastry")),
@@ -218,7 +217,7 @@ def test_without_strangers_what_would_be_said_of_them_is_no_number() -> None:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    code = main(["eval", "retrieval", "--embedders", "hash", *map(str, words)])
+    code = main(["retrieval", "--embedders", "hash", *map(str, words)])
     said = capsys.readouterr()
     return code, said.out, said.err
 

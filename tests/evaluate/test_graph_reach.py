@@ -1,4 +1,4 @@
-"""`eval graph`: what counts as reached, and a run over two small conversations."""
+"""`reasoningbank_eval graph`: what counts as reached, and a run over two small conversations."""
 
 from __future__ import annotations
 

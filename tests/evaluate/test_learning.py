@@ -1,4 +1,4 @@
-"""`eval learning` on made-up episodes: what is offered again, what lessons are like, and what a ranking may know."""
+"""`reasoningbank_eval learning` on made-up episodes: what is offered again, what lessons are like, and what a ranking may know."""
 
 from __future__ import annotations
 

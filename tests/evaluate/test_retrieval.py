@@ -8,20 +8,20 @@ from random import Random
 from xml.etree import ElementTree as ET
 
 import pytest
+from reasoningbank_eval.__main__ import main
 from reasoningbank_eval.asking import BASELINES, asked, bank_in, hybrid, plain_words
 from reasoningbank_eval.duplicates import changed, crowd_of, repeats
 from reasoningbank_eval.reliability import reliability_of
 from reasoningbank_eval.sets import Document, Kind, LabelledSet, Question
 from reasoningbank_eval.shapes import recognised
 
-from reasoningbank.cli.main import main
 from reasoningbank.core.ranking import profiles
 
 
 @pytest.fixture
 def run(capsys):
     def call(*words):
-        code = main(["eval", "retrieval", *map(str, words)])
+        code = main(["retrieval", *map(str, words)])
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 

@@ -1,4 +1,4 @@
-"""A short, fixed slice of every storm in `bench/storms`. The long ones: `reasoningbank bench storm --all --minutes N`."""
+"""A short, fixed slice of every storm in `bench/storms`. The long ones: `python -m bench storm --all --minutes N`."""
 
 from __future__ import annotations
 

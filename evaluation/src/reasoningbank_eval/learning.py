@@ -1,4 +1,4 @@
-"""`eval learning`: what the bank learns, as one report.
+"""`reasoningbank_eval learning`: what the bank learns, as one report.
 
 How each part is measured has a file of its own.
 """

@@ -27,8 +27,6 @@ class Command:
     run: Callable[[argparse.Namespace, Terminal], int]
     options: Callable[[argparse.ArgumentParser], None]
     about: str = ""
-    raw: bool = False
-    """Everything after the name is handed on unread, as `arguments`."""
 
 
 class Misuse(InvalidInput):

@@ -83,15 +83,10 @@ def run(words: list[str], terminal: Terminal) -> int:
         return _without_command(leading, name, rest, terminal)
     command = command_named(name)
     parser = parser_for(name, command)
-    if _asks_for_help(leading, rest, raw=command.raw):
+    if _asks_for_help(leading, rest):
         terminal.say(parser.format_help().rstrip())
         return 0
-    if command.raw:
-        arguments = parser.parse_args(leading)
-        arguments.arguments = rest
-    else:
-        arguments = _parse(parser, [*leading, *rest])
-    return command.run(arguments, terminal)
+    return command.run(_parse(parser, [*leading, *rest]), terminal)
 
 
 def _parse(parser: Parser, words: list[str]) -> Namespace:
@@ -103,9 +98,7 @@ def _parse(parser: Parser, words: list[str]) -> Namespace:
     return parser.parse_intermixed_args(words)
 
 
-def _asks_for_help(leading: list[str], rest: list[str], *, raw: bool) -> bool:
-    if raw:
-        return rest in (["-h"], ["--help"])
+def _asks_for_help(leading: list[str], rest: list[str]) -> bool:
     return not {"-h", "--help"}.isdisjoint([*leading, *_before_dashes(rest)])
 
 

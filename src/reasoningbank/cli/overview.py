@@ -10,13 +10,11 @@ from reasoningbank.cli.table import COMMANDS, GROUPS, families
 _FAMILIES = {
     "session": "a task and its steps: start, step, end, show, list",
     "jobs": "sessions to distil: list, retry, discard, next, answer",
-    "export": "every record as JSON Lines; agents-md, claude-md, skill",
     "token": "who may come in over HTTP: create, list, revoke",
     "trust": "whom to believe: list, approve, revoke …",
     "rules": "what you want done: list, add, keep, drop",
     "graph": "the memory graph: ingest, search, walk, export …",
     "team": "which projects find one another's: list, add, remove",
-    "eval": "measure on real data: learning, retrieval, graph",
     "bus": "learn from other banks: init, grant, peer, up, status …",
 }
 """Summaries of the families: what their members are about together. A family of one needs none."""
@@ -70,7 +68,9 @@ _OTHER_WORDS = {
     "session start": "start begin track",
     "distill": "learn distil",
     "graph neighbours": "neighbours neighbors related",
-    "consolidate": "merge dedupe tidy",
+    "consolidate": "merge dedupe tidy prune promote decay",
+    "report": "spending costs",
+    "export": "agents-md claude-md skill",
     "edit": "update change modify revise",
     "serve": "server mcp run",
     "feedback": "rate vote helpful",

@@ -1,4 +1,4 @@
-"""What a plugin adds to commands of the core: servers, services beside them, lines of `doctor` and `status`."""
+"""What a plugin adds to commands of the core: servers, services, exports, lines of `doctor` and `status`."""
 
 from __future__ import annotations
 
@@ -31,6 +31,15 @@ class Checks(NamedTuple):
     doctor: Callable[[ExaminedBank], Iterable[Check]]
     status: Callable[[Location, Settings], Iterable[tuple[str, str]]]
     """Labels and texts."""
+
+
+class ExportPlugin(NamedTuple):
+    """Entry point of the group `reasoningbank.exports`: what `export --as` writes besides records."""
+
+    forms: tuple[str, ...]
+    options: Callable[[ArgumentParser], None]
+    """Of these forms alone. The file is `path`, None where none was named."""
+    run: Callable[[str, Namespace, Terminal], int]
 
 
 class ServerPlugin(NamedTuple):

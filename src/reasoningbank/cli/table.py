@@ -43,16 +43,12 @@ _BUILT_IN: dict[str, CommandEntry] = {
     "session show": CommandEntry("learn", "show a task with its steps", "session"),
     "session list": CommandEntry("learn", "list tasks, newest first", "session"),
     "distill": CommandEntry("learn", "work off the finished sessions and keep what they teach", "distill"),
-    "consolidate": CommandEntry("learn", "merge what says the same, link what belongs or clashes", "consolidate"),
-    "prune": CommandEntry("learn", "archive what proved wrong", "consolidate"),
-    "promote": CommandEntry("learn", "offer what has proved itself to the team, then to all", "consolidate"),
-    "decay": CommandEntry("learn", "show what has lost confidence to age", "consolidate"),
+    "consolidate": CommandEntry("learn", "merge, link and archive, and offer what proved itself", "consolidate"),
     "jobs list": CommandEntry("learn", "list sessions that wait to be distilled, and those that were", "jobs"),
     "jobs retry": CommandEntry("learn", "start a job anew, with all its attempts", "jobs"),
     "jobs discard": CommandEntry("learn", "give a job up for good", "jobs"),
     "jobs next": CommandEntry("learn", "hand a job to the agent that asks, to distil it in person", "jobs"),
     "jobs answer": CommandEntry("learn", "take an agent's answer to a job", "jobs"),
-    "jobs spending": CommandEntry("learn", "show what models have cost, by day", "jobs"),
     "edit": CommandEntry("change", "change a memory; the earlier revision stays", "changing"),
     "delete": CommandEntry("change", "forget a memory, or erase it for good", "changing"),
     "restore": CommandEntry("change", "bring a forgotten memory back", "changing"),
@@ -84,7 +80,7 @@ _BUILT_IN: dict[str, CommandEntry] = {
     "trust reject": CommandEntry("trust", "forget a memory that should not be there", "trust"),
     "trust revoke": CommandEntry("trust", "take an origin out with everything made from it", "trust"),
     "trust undo": CommandEntry("trust", "take a decision back", "trust"),
-    "export": CommandEntry("keep", "write every record as JSON Lines", "exchange"),
+    "export": CommandEntry("keep", "write every record, or the best memories for agents", "exchange"),
     "backup": CommandEntry("keep", "copy the bank while it is in use", "keeping"),
     "migrate": CommandEntry("keep", "move a bank to another store, and compare both", "migrating"),
     "recover": CommandEntry("keep", "put a backup in the place of the bank", "recovering"),
@@ -93,16 +89,8 @@ _BUILT_IN: dict[str, CommandEntry] = {
     "reindex": CommandEntry("keep", "build the search index anew", "keeping"),
     "serve": CommandEntry("serve", "offer the bank to other programs, over HTTP or MCP", "serve"),
     "completion": CommandEntry("more", "print a completion script for a shell", "completion"),
-    "eval learning": CommandEntry("more", "measure on real episodes what the bank learns", "eval"),
-    "eval world": CommandEntry("more", "measure in a simulated world what credit is worth", "eval"),
-    "eval graph": CommandEntry("more", "measure what a walk over the memory graph reaches", "eval"),
-    "eval retrieval": CommandEntry("more", "measure recall on labelled data", "eval"),
-    "bench": CommandEntry("more", "run the benchmarks of a checkout", "bench"),
     "help": CommandEntry("more", "show help for a command", "help"),
 }
-
-_OPEN = ("export",)
-"""Commands of one word to which plugins add second words."""
 
 
 @cache
@@ -117,7 +105,7 @@ class _Commands(Mapping[str, CommandEntry]):
         if (entry := _BUILT_IN.get(name)) is not None:
             return entry
         first, _, second = name.partition(" ")
-        if second and first in _BUILT_IN and first not in _OPEN:
+        if second and first in _BUILT_IN:
             raise KeyError(name)
         return _of_plugins()[name]
 

@@ -47,7 +47,7 @@ def page_of(
     """`rules` are the user's, in force in the project: they come first."""
     best = candidates(memories, criteria)
     entries = [entry(item) for item in best]
-    opening = [f"<!-- Written by `reasoningbank export {kind}`: what stands up to the next mark is replaced. -->"]
+    opening = [f"<!-- Written by `reasoningbank export --as {kind}`: what stands up to the next mark is replaced. -->"]
     opening += [_RULES, "", *(f"- {in_line(rule.text)}" for rule in rules), ""] if rules else []
     frame = [*opening, _HEADING, "", _REFERENCE, ""]
     frame_tokens = count_tokens("\n".join(frame))

@@ -12,13 +12,6 @@ COMMANDS = {
     ),
     "ingest": CommandEntry("learn", "take over transcripts of agents as sessions", f"{__name__}.ingest"),
     "watch-git": CommandEntry("learn", "let commits that lasted or were reverted be evidence", f"{__name__}.watch_git"),
-    "export agents-md": CommandEntry(
-        "keep", "write the best memories into AGENTS.md, between marks", f"{__name__}.written"
-    ),
-    "export claude-md": CommandEntry(
-        "keep", "write the best memories into CLAUDE.md, between marks", f"{__name__}.written"
-    ),
-    "export skill": CommandEntry("keep", "write the best memories as a skill", f"{__name__}.written"),
     "off": CommandEntry("agents", "silence the hooks of coding agents", f"{__name__}.switch"),
     "on": CommandEntry("agents", "let them speak and listen again", f"{__name__}.switch"),
     "pause": CommandEntry("agents", "silence them for a while", f"{__name__}.switch"),

@@ -1,4 +1,4 @@
-"""`export agents-md|claude-md|skill`: the best memories where agents read anyway, between marks, updated in place."""
+"""`export --as agents-md|claude-md|skill`: the best memories where agents read anyway, between two marks."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import open_bank
-from reasoningbank.cli.command import Command
+from reasoningbank.cli.seams import ExportPlugin
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.origins import Trust
@@ -33,18 +32,19 @@ _DEFAULTS = Wanted()
 
 
 def _options(parser: ArgumentParser) -> None:
-    parser.add_argument("--to", metavar="PATH", help='another file; "-" prints the part that would be written')
-    parser.add_argument(
-        "--limit", type=int, default=_DEFAULTS.limit, metavar="N", help=f"at most this many (default {_DEFAULTS.limit})"
-    )
-    parser.add_argument(
+    group = parser.add_argument_group(f"with --as {', '.join(PLACES)}")
+    group.add_argument(
+        "--limit", type=int, default=_DEFAULTS.limit, metavar="N",
+        help=f"for agents: at most this many (default {_DEFAULTS.limit})",
+    )  # fmt: skip
+    group.add_argument(
         "--max-tokens", type=int, default=_DEFAULTS.max_tokens, metavar="N",
         help=f"what they may cost whoever reads them (default {_DEFAULTS.max_tokens:,})",
     )  # fmt: skip
-    parser.add_argument("--trusted", action="store_true", help="only what you said or approved")
-    parser.add_argument("--untried", action="store_true", help="also what agents noted and nothing has confirmed yet")
-    parser.add_argument("--remove", action="store_true", help="take our part out of the file again")
-    parser.add_argument("--dry-run", action="store_true", help="show the change, and write nothing")
+    group.add_argument("--trusted", action="store_true", help="only what you said or approved")
+    group.add_argument("--untried", action="store_true", help="also what agents noted and nothing has confirmed yet")
+    group.add_argument("--remove", action="store_true", help="take our part out of the file again")
+    group.add_argument("--dry-run", action="store_true", help="show the change, and write nothing")
 
 
 def _run(kind: str, args: Namespace, terminal: Terminal) -> int:
@@ -57,10 +57,10 @@ def _run(kind: str, args: Namespace, terminal: Terminal) -> int:
         least = Trust.TRUSTED if args.trusted else Trust.WORKING
         request = Wanted(limit=args.limit, max_tokens=args.max_tokens, least_trust=least, untried=args.untried)
         page = page_of(kind, memories, request, _clashes(handle.bank), rules)
-    if args.to == "-":
+    if args.path == "-":
         terminal.verbatim_lines(page.lines)
         return 0
-    path = Path(args.to).expanduser() if args.to else repository() / PLACES[kind]
+    path = Path(args.path).expanduser() if args.path else repository() / PLACES[kind]
     if path.is_dir():
         raise InvalidInput(f"{path} is a folder. Name a file in it.")
     target = target_of(kind, path, page, namespace)
@@ -154,9 +154,4 @@ def _tell(args: Namespace, terminal: Terminal, change: FileChange, page: AdviceP
             )
 
 
-_ABOUT = (
-    "Your rules for this project, then the best of this namespace and of what is shared: sure ones first, each said "
-    "once, within a budget. What nothing has confirmed comes with --untried, untrusted ones never. Everything outside "
-    "the two marks stays as it is."
-)
-COMMANDS = {f"export {kind}": Command(run=partial(_run, kind), options=_options, about=_ABOUT) for kind in PLACES}
+EXPORTS = ExportPlugin(forms=tuple(PLACES), options=_options, run=_run)

@@ -1,4 +1,4 @@
-"""`eval graph`: what a walk over the memory graph reaches, against flat search at the same token budget."""
+"""`reasoningbank_eval graph`: what a walk over the memory graph reaches, against flat search for as many tokens."""
 
 from __future__ import annotations
 

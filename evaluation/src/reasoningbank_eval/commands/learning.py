@@ -1,4 +1,4 @@
-"""`eval learning`: tables of what the bank learns from real episodes, and the same as JSON."""
+"""`reasoningbank_eval learning`: tables of what the bank learns from real episodes, and the same as JSON."""
 
 from __future__ import annotations
 

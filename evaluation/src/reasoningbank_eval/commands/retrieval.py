@@ -1,4 +1,4 @@
-"""`eval retrieval`: how good recall is on labelled data, against plain methods of the same run."""
+"""`reasoningbank_eval retrieval`: how good recall is on labelled data, against plain methods of the same run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report of `eval retrieval` as tables: everything at a glance, then each set with its intervals."""
+"""A report of `reasoningbank_eval retrieval` as tables: everything at a glance, then each set with its intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eval world`: how well an agent does in a world whose truth is known, with different memories."""
+"""`reasoningbank_eval world`: how well an agent does in a world whose truth is known, with different memories."""
 
 from __future__ import annotations
 

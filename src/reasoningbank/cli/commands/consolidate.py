@@ -1,4 +1,4 @@
-"""`consolidate`, `prune`, `promote` and `decay`: the upkeep of a bank, rehearsed, done and undone."""
+"""`consolidate`: the upkeep of a bank, rehearsed, done and undone, and what has faded."""
 
 from __future__ import annotations
 
@@ -27,19 +27,12 @@ _NEED_NO_VECTORS = frozenset({"prune", "promote"})
 A = TypeVar("A", bound=Act)
 
 
-def _common_options(parser: ArgumentParser) -> None:
+def _options(parser: ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     parser.add_argument("--all-namespaces", action="store_true", help="in every project")
-
-
-def _undoable_options(parser: ArgumentParser) -> None:
-    _common_options(parser)
     parser.add_argument("--undo", metavar="RUN", help="put back what a run has changed instead")
-
-
-def _options(parser: ArgumentParser) -> None:
-    _undoable_options(parser)
     parser.add_argument("--history", action="store_true", help="list the runs so far instead")
+    parser.add_argument("--faded", action="store_true", help="list what has lost confidence to age instead")
     parser.add_argument("--only", metavar="PARTS", help=f"some of {','.join(PARTS)}")
     parser.add_argument("--rewrite", action="store_true", help="let the model write the text of what is merged")
     parser.add_argument("--if-due", action="store_true", help="only a day after the last time, or later")
@@ -48,26 +41,23 @@ def _options(parser: ArgumentParser) -> None:
 def _consolidate(args: Namespace, terminal: Terminal) -> int:
     if args.history:
         return _history(args, terminal)
+    if args.faded:
+        return _faded(args, terminal)
     only = tuple(part.strip() for part in (args.only or "").split(",") if part.strip())
     if args.only is not None and not only:
         raise InvalidInput(f"--only takes some of {', '.join(PARTS)}.")
-    return _upkeep(args, terminal, only)
-
-
-def _upkeep(args: Namespace, terminal: Terminal, only: Sequence[str]) -> int:
     with open_bank(args) as handle:
         if args.undo is not None:
             return _undo(handle.bank, args, terminal)
-        if_due = getattr(args, "if_due", False)
-        if not if_due and (not only or not _NEED_NO_VECTORS.issuperset(only)):
+        if not args.if_due and (not only or not _NEED_NO_VECTORS.issuperset(only)):
             index_before(handle.bank, terminal)
         with Bar(terminal, "consolidating") as bar:
             consolidation = handle.bank.consolidate(
                 only=only,
                 dry_run=args.dry_run,
                 namespace=EVERY_NAMESPACE if args.all_namespaces else None,
-                if_due=if_due,
-                rewrite=getattr(args, "rewrite", False),
+                if_due=args.if_due,
+                rewrite=args.rewrite,
                 source=speaker(),
                 progress=bar,
             )
@@ -229,7 +219,7 @@ _AGEING = {
 }
 
 
-def _decay(args: Namespace, terminal: Terminal) -> int:
+def _faded(args: Namespace, terminal: Terminal) -> int:
     with open_bank(args) as handle:
         items = handle.bank.upkeep.faded(namespace=EVERY_NAMESPACE if args.all_namespaces else None)
         policy = handle.bank.context.policy.name
@@ -248,8 +238,8 @@ def _decay(args: Namespace, terminal: Terminal) -> int:
         show(terminal, columns, rows)
     terminal.tell(
         f"{figures.counted(len(items), 'memory has', 'memories have')} faded. Age is reckoned whenever a confidence is "
-        f"read ({policy}: {_AGEING[policy]}), so there is nothing to apply and no schedule to keep; `{PROGRAM} prune` "
-        f"archives what has lost too much."
+        f"read ({policy}: {_AGEING[policy]}), so there is nothing to apply and no schedule to keep; "
+        f"`{PROGRAM} consolidate --only prune` archives what has lost too much."
     )
     return 0
 
@@ -259,19 +249,9 @@ COMMANDS = {
         run=_consolidate,
         options=_options,
         about="Nothing is deleted: merged memories stay readable, archived ones can be restored, and a run can be "
-        "undone as a whole.",
+        "undone as a whole. `prune` archives what lies below a confidence of 0.3 with evidence against it; never what "
+        "nobody has tried, what is tagged `pinned`, or a person's own words without evidence. `promote` offers to the "
+        "team after 3 tasks that went well, to the organisation after 8 in two projects; it is shown to more people "
+        "and trusted no more than before.",
     ),
-    "prune": Command(
-        run=lambda args, terminal: _upkeep(args, terminal, ["prune"]),
-        options=_undoable_options,
-        about="Those below a confidence of 0.3 with evidence against them; never what nobody has tried, what is tagged "
-        "`pinned`, or a person's own words without evidence.",
-    ),
-    "promote": Command(
-        run=lambda args, terminal: _upkeep(args, terminal, ["promote"]),
-        options=_undoable_options,
-        about="To the team after 3 tasks that went well, to the organisation after 8 in two projects. It is shown to "
-        "more people and trusted no more than before.",
-    ),
-    "decay": Command(run=_decay, options=_common_options),
 }

@@ -15,12 +15,14 @@ from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.storing import tell_scrubbed
 from reasoningbank.cli.indexing import Indexed, add_index_later, exit_code, index_rest, tell_owed
 from reasoningbank.cli.progress import Bar
+from reasoningbank.cli.seams import ExportPlugin
 from reasoningbank.cli.speaker import check_is_user
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.core.record_kinds import words_for
 from reasoningbank.exchange.transfer import Imported
 from reasoningbank.files import ORDINARY_MODE, whole_file
+from reasoningbank.plugins import plugins
 
 LAYOUTS = (
     "reasoningbank-jsonl",
@@ -127,37 +129,65 @@ def _tell_untrusted(tally: Imported, terminal: Terminal, *, dry_run: bool) -> No
 # ---------------------------------------------------------------- out
 
 
+def _plugins() -> list[ExportPlugin]:
+    return [plugin.load() for plugin in plugins("exports").values()]
+
+
 def _export_options(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "path", metavar="FILE", nargs="?", default="-", help='where to; "-" or nothing is standard output'
+        "path", metavar="FILE", nargs="?", help='where to; "-" is standard output (default, but for agents)'
     )
     parser.add_argument("--force", action="store_true", help="replace a file that is there")
     parser.add_argument(
         "--as",
         dest="layout",
-        choices=AS_LAYOUTS,
-        help="only active memories, in other field names: lessons (rb_id, key_lesson …) or memories (id, project_id …)",
+        choices=(*AS_LAYOUTS, *(form for plugin in _plugins() for form in plugin.forms)),
+        help="only active memories, with other fields: lessons (rb_id, key_lesson …) or memories (id, project_id …), "
+        "or the best ones in a file that agents read",
     )
+    for plugin in _plugins():
+        plugin.options(parser)
 
 
 def _export(args: Namespace, terminal: Terminal) -> int:
-    if args.path != "-" and Path(args.path).exists() and not args.force:
-        raise InvalidInput(f"{args.path} exists already. To replace it, add --force.")
+    for plugin in _plugins():
+        if args.layout in plugin.forms:
+            if args.force:
+                raise InvalidInput(f"--force is not for {args.layout}: of a file only our part is replaced.")
+            return plugin.run(args.layout, args, terminal)
+        _check_is_for_records(args, plugin)
+    return _export_records(args, terminal)
+
+
+def _check_is_for_records(args: Namespace, plugin: ExportPlugin) -> None:
+    if args.layout is None and args.path in plugin.forms:
+        raise InvalidInput(f"For agents: `export --as {args.path}`. To a file of that name: ./{args.path}.")
+    parser = ArgumentParser(add_help=False)
+    plugin.options(parser)
+    for name, default in vars(parser.parse_args([])).items():
+        if getattr(args, name) != default:
+            raise InvalidInput(f"--{name.replace('_', '-')} goes with --as {', '.join(plugin.forms)}.")
+
+
+def _export_records(args: Namespace, terminal: Terminal) -> int:
+    path = args.path or "-"
+    if path != "-" and Path(path).exists() and not args.force:
+        raise InvalidInput(f"{path} exists already. To replace it, add --force.")
     with open_bank(args) as handle:
         lines = handle.bank.export_lines(namespace=args.namespace, layout=args.layout)
-        if args.path == "-":
+        if path == "-":
             iterator = iter(lines)
             while chunk := list(islice(iterator, _LINES_AT_ONCE)):
                 terminal.verbatim_lines([line.rstrip("\n") for line in chunk])
             return 0
         with Bar(terminal, "exporting") as bar:
-            count = write_whole(Path(args.path), lines, bar)
+            count = write_whole(Path(path), lines, bar)
     # Our own layout has a header besides.
     records = count if args.layout else count - 1
     if terminal.as_json:
-        terminal.json({"path": args.path, "records": records})
+        terminal.json({"path": path, "records": records})
     else:
-        terminal.tell(f"{figures.counted(records, 'record')} written to {args.path}.")
+        terminal.tell(f"{figures.counted(records, 'record')} written to {path}.")
     return 0
 
 
@@ -186,7 +216,8 @@ COMMANDS = {
     "export": Command(
         run=_export,
         options=_export_options,
-        about="Every namespace, unless --namespace names one. `export agents-md`, `claude-md` and `skill` write "
-        "the best memories for agents to read.",
+        about="Every namespace, unless --namespace names one. For agents it is one project's: your rules, then its "
+        "best memories and those that are shared, sure ones first, each said once, within a budget. What nothing has "
+        "confirmed comes with --untried, untrusted ones never. Everything outside the two marks stays as it is.",
     ),
 }

@@ -1,11 +1,11 @@
-"""`jobs list|retry|discard|next|answer|spending`: what waits to be distilled, for people and for agents."""
+"""`jobs list|retry|discard|next|answer`: what waits to be distilled, for people and for agents."""
 
 from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
 
-from reasoningbank.bank.json_view import handed_json, job_json, spending_json
+from reasoningbank.bank.json_view import handed_json, job_json
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command, add_limit
@@ -130,41 +130,10 @@ def _answer(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _spending(args: Namespace, terminal: Terminal) -> int:
-    with open_bank(args) as handle:
-        items = handle.bank.jobs.spending()
-        llm = handle.bank.learning.llm
-    if terminal.as_json:
-        terminal.json({"llm": llm, "spending": [spending_json(item) for item in items]})
-        return 0
-    if not items:
-        terminal.tell(f"Nothing was spent. llm: {llm}.")
-        return 0
-    columns = [
-        Column(name="DAY"),
-        Column(name="CALLS", right=True),
-        Column(name="TOKENS IN", right=True),
-        Column(name="OUT", right=True),
-        Column(name="RESERVED", right=True),
-        Column(name="MODEL", elastic=True),
-    ]
-    rows = [
-        [s.day, f"{s.calls:,}", f"{s.tokens_in:,}", f"{s.tokens_out:,}", f"{s.reserved:,}", f"{s.model} ({s.purpose})"]
-        for s in items
-    ]
-    show(terminal, columns, rows)
-    return 0
-
-
-def _no_options(parser: ArgumentParser) -> None:
-    del parser
-
-
 COMMANDS = {
     "jobs list": Command(run=_list, options=_list_options),
     "jobs retry": Command(run=_retry, options=_retry_options),
     "jobs discard": Command(run=_discard, options=_add_job),
     "jobs next": Command(run=_next, options=_next_options, about="The job is yours for 15 minutes."),
     "jobs answer": Command(run=_answer, options=_answer_options, about="A bad answer says what is wrong with it."),
-    "jobs spending": Command(run=_spending, options=_no_options),
 }

@@ -1,4 +1,4 @@
-"""`report`: what each memory has done, what difference it makes, and what is dead weight."""
+"""`report`: what each memory has done, what difference it makes, what is dead weight, and what models have cost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from reasoningbank.bank.bank import Bank
-from reasoningbank.bank.json_view import report_json
+from reasoningbank.bank.json_view import report_json, spending_json
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import Command, add_limit
@@ -33,9 +33,12 @@ def _options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--html", metavar="FILE", help="write it as one HTML file with charts, to be attached to a mail"
     )
+    parser.add_argument("--spending", action="store_true", help="show what models have cost, by day, instead")
 
 
 def _run(args: Namespace, terminal: Terminal) -> int:
+    if args.spending:
+        return _spending(args, terminal)
     since = None if args.since is None else moment(args.since, time.time())
     with open_bank(args) as handle:
         namespace = EVERY_NAMESPACE if args.all_namespaces else None
@@ -147,6 +150,32 @@ def _legend(report: Report, terminal: Terminal) -> None:
             "Uplift compared: sessions that had the memory beside those that had not, which may differ in more than "
             "that. REASONINGBANK_HOLDOUT=0.05 would tell."
         )
+
+
+def _spending(args: Namespace, terminal: Terminal) -> int:
+    with open_bank(args) as handle:
+        items = handle.bank.jobs.spending()
+        llm = handle.bank.learning.llm
+    if terminal.as_json:
+        terminal.json({"llm": llm, "spending": [spending_json(item) for item in items]})
+        return 0
+    if not items:
+        terminal.tell(f"Nothing was spent. llm: {llm}.")
+        return 0
+    columns = [
+        Column(name="DAY"),
+        Column(name="CALLS", right=True),
+        Column(name="TOKENS IN", right=True),
+        Column(name="OUT", right=True),
+        Column(name="RESERVED", right=True),
+        Column(name="MODEL", elastic=True),
+    ]
+    rows = [
+        [s.day, f"{s.calls:,}", f"{s.tokens_in:,}", f"{s.tokens_out:,}", f"{s.reserved:,}", f"{s.model} ({s.purpose})"]
+        for s in items
+    ]
+    show(terminal, columns, rows)
+    return 0
 
 
 COMMANDS = {
