@@ -13,7 +13,7 @@ from reasoningbank.plugins import Plugin, plugins
 from scripts.without import PLUGINS, make_without
 
 GROUPS = (
-    "backlogs", "checks", "commands", "indexes", "routes", "servers", "services", "short_ways", "stores",
+    "backlogs", "checks", "commands", "exports", "indexes", "routes", "servers", "services", "short_ways", "stores",
 )  # fmt: skip
 LIFE = """
 import sys

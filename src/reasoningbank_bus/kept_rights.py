@@ -42,14 +42,14 @@ def add_kept(rights: Rights, log: DurableLog, bans: Mapping[str, int]) -> list[E
     rights.bar(bans)
     entries = log.of_authority()
     of_entries = [decode_intent(entry.body) for entry in entries if entry.kind == "grant"]
-    add_in_order(rights, [*pasted_grants(log), *of_entries])
+    _add_in_order(rights, [*pasted_grants(log), *of_entries])
     for entry in entries:
         if entry.kind == "revoked":
             rights.revoke(decode_revocation(entry.body))
     return entries
 
 
-def add_in_order(rights: Rights, intents: Iterable[Intent]) -> None:
+def _add_in_order(rights: Rights, intents: Iterable[Intent]) -> None:
     """Add grants, those above before those that were derived from them."""
     waiting = {intent_id(intent): intent for intent in intents}
     for first in tuple(waiting):

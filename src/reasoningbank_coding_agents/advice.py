@@ -74,7 +74,7 @@ def say(
         fitting, _ = _fitting(fresh, [line_of(hit) for hit in fresh], moment.heading, room - cost)
         # The log is the session's own, so its name draws the same lots whoever answers the hook.
         lessons, withheld = divide(fitting, log.stem, moment.holdout)
-        text = marked(render_lines(user_rules, lessons, moment.heading)) if user_rules or lessons else ""
+        text = marked(_render_lines(user_rules, lessons, moment.heading)) if user_rules or lessons else ""
         # Taking a mark apart may add a little; what no longer fits is not said.
         if text and count_tokens(text) > room + _MARKS_TOKENS:
             text, user_rules, lessons, withheld = "", [], [], []
@@ -93,7 +93,7 @@ def say(
         return Advice(text=text, rules=len(user_rules), lessons=len(lessons))
 
 
-def render_lines(rules: Sequence[Rule], hits: Sequence[Remembered], heading: str) -> str:
+def _render_lines(rules: Sequence[Rule], hits: Sequence[Remembered], heading: str) -> str:
     """The user's rules under a heading of their own, then the lessons, a line each."""
     lines = [USER_SAID, *map(rule_line, rules)] if rules else []
     return "\n".join([*lines, heading, *map(line_of, hits)] if hits else lines)

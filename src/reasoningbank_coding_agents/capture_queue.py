@@ -58,7 +58,7 @@ def take_notes(place: StateDir) -> list[tuple[Path, CaptureNote]]:
         return []
     for path in folder.glob("*.json"):
         path.replace(path.with_suffix(TAKEN))
-    pairs = [(path, note_in(path)) for path in folder.glob(f"*{TAKEN}")]
+    pairs = [(path, _note_in(path)) for path in folder.glob(f"*{TAKEN}")]
     notes = [(path, note) for path, note in pairs if note is not None]
     for path, note in pairs:
         if note is None:
@@ -72,7 +72,7 @@ def waiting(place: StateDir) -> int:
     return sum(1 for path in folder.iterdir() if not path.name.startswith(".")) if folder.is_dir() else 0
 
 
-def note_in(path: Path) -> CaptureNote | None:
+def _note_in(path: Path) -> CaptureNote | None:
     try:
         fields = json.loads(path.read_text("utf-8"))
         return CaptureNote(

@@ -80,7 +80,7 @@ def work(location: Location, place: StateDir, *, clock: Callable[[], float], ove
         return
     # What cannot be kept where the bank is now stays noted.
     with open_where_it_is(location) as bank:
-        read_noted(bank, place, notes, clock=clock, over=over)
+        _read_noted(bank, place, notes, clock=clock, over=over)
         put_in_force(bank, place.every_unmarked(), clock())
         for note in _idle(place, clock()):
             with suppress(OSError, InvalidInput):
@@ -92,7 +92,7 @@ def work(location: Location, place: StateDir, *, clock: Callable[[], float], ove
     tidy(place, clock())
 
 
-def read_noted(
+def _read_noted(
     bank: Bank,
     place: StateDir,
     notes: Sequence[tuple[Path, CaptureNote]],
@@ -124,7 +124,7 @@ def read_left(bank: Bank, place: StateDir) -> None:
         return
     try:
         notes = take_notes(place)
-        read_noted(bank, place, notes, clock=time.time, over=lambda: False)
+        _read_noted(bank, place, notes, clock=time.time, over=lambda: False)
     finally:
         os.close(lock)
 

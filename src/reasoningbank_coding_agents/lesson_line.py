@@ -33,13 +33,13 @@ def line_of(hit: Remembered) -> str:
         return entry_of(hit)
     trouble = hit.memory.metadata.get(TROUBLE)
     if isinstance(trouble, Mapping):
-        return f"- {trouble_line(hit, trouble)}"
+        return f"- {_trouble_line(hit, trouble)}"
     if FACT in hit.tags:
         return f"- {_with_standing(hit, hit.content)}"
     return f"- {_plain_line(hit)}"
 
 
-def trouble_line(hit: Remembered, trouble: Mapping[str, Any]) -> str:
+def _trouble_line(hit: Remembered, trouble: Mapping[str, Any]) -> str:
     """Line of what fails and what to do instead, from the fields that the lesson keeps, or from its text where it
     has none.
     """

@@ -61,7 +61,7 @@ def _by_trace(episode: Episode) -> Verdict:
     back = taken_back(episode.steps)
     if back is not None:
         return _sure(VerdictOutcome.FAILURE, "What was edited was taken back.", back.action, REVERTED_CERTAINTY)
-    commit = last_commit(episode.steps)
+    commit = _last_commit(episode.steps)
     if commit is not None:
         return _sure(VerdictOutcome.SUCCESS, "The work was committed.", commit.action, COMMIT_CERTAINTY)
     verdict = rules.judge(episode)
@@ -76,7 +76,7 @@ def _verdict_in_words(words: str) -> Verdict | None:
     return None
 
 
-def last_commit(steps: Sequence[EpisodeStep]) -> EpisodeStep | None:
+def _last_commit(steps: Sequence[EpisodeStep]) -> EpisodeStep | None:
     """The last commit that worked, if nothing was taken back after it."""
     for step in reversed(steps):
         action = step.action[:_LONGEST_READ_CHARS]

@@ -60,7 +60,7 @@ def event_from(agent: str, data: object, *, event_name: str | None, cwd: str) ->
     kind = host.event_kind(event_name or _text(data, "hook_event_name"))
     if kind is None or (kind == PROMPT and not _text(data, "prompt").strip()):
         return None
-    agent_kind, output, inside = kind, _output(data), subagent_name(_text(data, "agent_id"))
+    agent_kind, output, inside = kind, _output(data), _subagent_name(_text(data, "agent_id"))
     session = _text(data, "session_id") or _text(data, "conversation_id")
     transcript = _path(_text(data, "transcript_path")) or None
     failure = _failure(host, kind, data, output)
@@ -89,7 +89,7 @@ def event_from(agent: str, data: object, *, event_name: str | None, cwd: str) ->
     )
 
 
-def subagent_name(agent_id: str) -> str:
+def _subagent_name(agent_id: str) -> str:
     """As the transcript of a subagent's run is called; "" for no subagent."""
     return f"agent-{agent_id}" if agent_id else ""
 

@@ -78,7 +78,7 @@ class MilvusVectors(MilvusHalf):
 
     def search(self, vector: Floats, where: Filter, k: int) -> list[tuple[str, float]]:
         condition, unit = expression_for(where) + _AND_EMBEDDED, _unit(vector)
-        if counts_of(self.collection, [condition])[0] <= _COMPARED_HERE:
+        if _counts_of(self.collection, [condition])[0] <= _COMPARED_HERE:
             return self._nearest_of_all(unit, condition)[:k]
         ef = min(max(256, 4 * k), 32_768)
         return self.collection.search("text_vector", [unit], condition, k, {"ef": ef})[0]
@@ -127,7 +127,7 @@ class MilvusWords(MilvusHalf):
     def frequencies(self, tenant: str, terms: Sequence[int]) -> Frequencies:
         collection, cache = self.collection, self.collection.known
         own = f"tenant == {quote_text(tenant)}"
-        [rows] = counts_of(collection, [own])
+        [rows] = _counts_of(collection, [own])
         unknown = [term for term in dict.fromkeys(terms) if (own, term) not in cache]
         holding = dict(zip(unknown, map(len, self._holders([{t: 1.0} for t in unknown], own, _FEW)), strict=True))
         many = [term for term, holders in holding.items() if holders >= _FEW]
@@ -146,13 +146,13 @@ class MilvusWords(MilvusHalf):
         )
 
     def counts(self, filters: Sequence[Filter]) -> list[int]:
-        return counts_of(self.collection, [expression_for(where) for where in filters])
+        return _counts_of(self.collection, [expression_for(where) for where in filters])
 
     def count(self) -> int:
-        return counts_of(self.collection, [MEMORIES])[0]
+        return _counts_of(self.collection, [MEMORIES])[0]
 
 
-def counts_of(collection: MilvusCollection, expressions: Sequence[str]) -> list[int]:
+def _counts_of(collection: MilvusCollection, expressions: Sequence[str]) -> list[int]:
     """How many rows pass each expression; counted again when the index has gone on."""
     cache = collection.known
     unknown = [each for each in dict.fromkeys(expressions) if each not in cache]

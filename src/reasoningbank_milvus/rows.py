@@ -45,8 +45,8 @@ def row_of(memory: Memory, terms: Mapping[int, int], length: int, dimension: int
         "agent": memory.agent or "",
         "task_type": memory.task_type or "",
         "tags": list(memory.tags),
-        "key_lesson": clip_bytes(memory.content),
-        "context_to_prefer": clip_bytes(memory.description),
+        "key_lesson": _clip_bytes(memory.content),
+        "context_to_prefer": _clip_bytes(memory.description),
         "terms": list(weights)[:MOST_IN_ARRAY],
         "terms_vector": weights,
         "length": length,
@@ -92,7 +92,7 @@ def position_in(row: Mapping[str, Any] | None) -> IndexPosition:
     return IndexPosition() if row is None else IndexPosition(applied=int(row["applied"]), mark=int(row["mark"]))
 
 
-def clip_bytes(text: str) -> str:
+def _clip_bytes(text: str) -> str:
     """As much of a text as a field holds; what we search by is kept in the terms, whole."""
     if len(text) * 4 <= MOST_TEXT_BYTES:
         return text

@@ -128,14 +128,14 @@ def _adapt(connection: TimedConnection) -> None:
     adapters.register_dumper(int, Int8BinaryDumper)
 
 
-def known_options() -> set[str]:
+def _known_options() -> set[str]:
     return {option.keyword.decode() for option in pq.Conninfo.get_defaults()}
 
 
 def connect(address: PostgresAddress) -> TimedConnection:
     """A session in the bank's schema: every statement and every lock has an end."""
     parameters = address.parameters
-    if unknown := sorted(set(parameters) - known_options()):
+    if unknown := sorted(set(parameters) - _known_options()):
         # What it says may be a secret under a name that nobody knows.
         place = address.shown.partition("?")[0]
         raise InvalidInput(f"{place}: PostgreSQL's client knows no option {', '.join(unknown)}.")

@@ -50,11 +50,11 @@ def recover(
     staging = location_in_schema(location, f"{_stem(address)}_staged")
     with closing(SqliteStore(backup, create=False, read_only=True)) as source:
         _check_whole(source, backup)
-        after = contents_of(source.engine)
+        after = _contents_of(source.engine)
         if dry_run:
             return Recovered(bank=location, before=before, trouble=trouble, after=after, kept=None)
-        drop_bank(staging)
-        with OnError(lambda _: drop_bank(staging)):
+        _drop_bank(staging)
+        with OnError(lambda _: _drop_bank(staging)):
             with closing(PostgresStore(staging)) as target, source.engine.read(None) as rows:
                 copy_rows(rows, target.engine, progress)
                 _rewrite(target.engine, settings)
@@ -78,7 +78,7 @@ def _recover_kept(
 ) -> Recovered:
     """Undo a recovery: what was kept aside takes its old name again."""
     with closing(PostgresStore(old_bank)) as store:
-        after = contents_of(store.engine)
+        after = _contents_of(store.engine)
         if not dry_run:
             _rewrite(store.engine, settings)
     address = parse_address(location)
@@ -86,7 +86,7 @@ def _recover_kept(
     return Recovered(bank=location, before=before, trouble="", after=after, kept=old_name)
 
 
-def contents_of(engine: Engine) -> Contents:
+def _contents_of(engine: Engine) -> Contents:
     ((memories,),) = engine.scan(Selection(MEMORIES, ("count",), equal(state="active")))
     ((changes, newest),) = engine.scan(Selection(FEED, ("max:seq", "max:at")))
     return Contents(memories=memories, changes=changes or 0, newest_at=newest)
@@ -95,7 +95,7 @@ def contents_of(engine: Engine) -> Contents:
 def _present(location: Location) -> tuple[Contents | None, str]:
     try:
         with closing(PostgresStore(location, create=False, read_only=True)) as store:
-            return contents_of(store.engine), ""
+            return _contents_of(store.engine), ""
     except BankForeign:
         raise
     except BankUnavailable as error:
@@ -159,7 +159,7 @@ def _free_name(connection: TimedConnection, base: str) -> str:
     return name
 
 
-def drop_bank(location: Location) -> None:
+def _drop_bank(location: Location) -> None:
     """Remove a schema with all that is in it."""
     address = parse_address(location)
 

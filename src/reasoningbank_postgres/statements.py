@@ -40,7 +40,7 @@ class _Question(NamedTuple):
     is_limited: bool
 
 
-def type_of(table: Table, column: str) -> str:
+def _type_of(table: Table, column: str) -> str:
     other, _, name = column.rpartition(".")
     kind = (table_named(other) if other else table).columns.get(name, "INTEGER")
     return TYPES[kind.partition("=")[0].removesuffix("?")]
@@ -108,7 +108,7 @@ def _latest_rows(selection: Selection, shapes: Sequence[_Shape], *, is_scoped: b
     order = ", ".join(f"every.{key} DESC" for key in ((by, table.number) if by else (table.key[-1],)))
     own = " AND every.tenant = %s" if is_scoped and table.has_tenant else ""
     return (
-        f"unnest(%s::{type_of(table, column)}[]) AS asked (value) CROSS JOIN LATERAL (SELECT * FROM {table.name} "
+        f"unnest(%s::{_type_of(table, column)}[]) AS asked (value) CROSS JOIN LATERAL (SELECT * FROM {table.name} "
         f"AS every WHERE every.{column} = asked.value{own}{fits} ORDER BY {order} "
         f"LIMIT {selection.latest}) AS {table.name}"
     )
@@ -128,7 +128,7 @@ def _column_text(column: str, selection: Selection) -> str:
     if colon:
         # A sum of whole numbers is of a type without bounds, which comes back as no number of ours.
         return f"{how}({_column_text(what, selection)})" + (
-            f"::{type_of(selection.table, what)}" if how == "sum" else ""
+            f"::{_type_of(selection.table, what)}" if how == "sum" else ""
         )
     return column if "." in column else f"{selection.table.name}.{column}"
 
@@ -179,7 +179,7 @@ def literal(value: Any) -> str:
 def condition_text(shape: _Shape, table: Table, name: str) -> str:
     _, test, spelt = shape
     operand = "%s" if spelt is None else spelt
-    kind = type_of(table, shape.column)
+    kind = _type_of(table, shape.column)
     if spelt == "NULL":
         return f"{name} IS {'NOT ' if test == 'not' else ''}NULL"
     if test in ("in", "not in") and spelt is not None:
@@ -258,4 +258,4 @@ def insert_by_number(table: Table) -> str:
 
 
 def _lists(table: Table, types: Mapping[str, str]) -> str:
-    return ", ".join(f"%s::{types.get(column) or type_of(table, column)}[]" for column in table.written)
+    return ", ".join(f"%s::{types.get(column) or _type_of(table, column)}[]" for column in table.written)

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.bus.sides import Side
-from tests.command_line import home, rb, spawn, user  # noqa: F401 - fixtures
-from tests.server.conftest import api, looks_often, shared, stream, token_for  # noqa: F401 - fixtures
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.server.conftest import served
 DOCUMENT = openapi.document()
 ROUTES = {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
 NEEDS_A_PEER = {"/v1/bus/accept", "/v1/bus/ask"}
-"""What another bank must have given or must answer: shown to work in tests/bus/test_routes.py."""
+"""What another bank must have given or must answer: shown to work in tests/bus/routes/test_routes.py."""
 STREAMS_AND_LONG_WORK = {"/v1/changes/stream", "/v1/backup", "/v1/reindex"}
 """A stream has no end, and the other two are the same bytes or much work every time."""
 LEAKS = re.compile(r"Traceback|File \"|\.py\b|/tmp/|/home/|site-packages|bank\.db|apsw|SELECT ")

@@ -53,7 +53,7 @@ def walk_json(walk: Walk) -> dict[str, Any]:
     return {
         "question": walk.question,
         "seeds": seeds,
-        "paths": [path_json(path) for path in walk.paths],
+        "paths": [_path_json(path) for path in walk.paths],
         **subgraph_json(walk_subgraph(walk)),
         "visited": walk.visited,
         "cut_off": dict(walk.cut_off),
@@ -62,10 +62,10 @@ def walk_json(walk: Walk) -> dict[str, Any]:
 
 def paths_json(paths: Iterable[GraphPath]) -> dict[str, Any]:
     path_list = list(paths)
-    return {"paths": [path_json(path) for path in path_list], **subgraph_json(paths_subgraph(path_list))}
+    return {"paths": [_path_json(path) for path in path_list], **subgraph_json(paths_subgraph(path_list))}
 
 
-def path_json(path: GraphPath) -> dict[str, Any]:
+def _path_json(path: GraphPath) -> dict[str, Any]:
     """A path by names; what those stand for is told once, beside the paths."""
     return {
         "nodes": [path.seed.name, *(hop.vertex.name for hop in path.hops)],

@@ -360,11 +360,11 @@ def consolidated_json(consolidation: Consolidated, *, dry_run: bool) -> dict[str
         "considered": consolidation.plan.considered,
         "applied": consolidation.applied,
         "left": list(consolidation.left),
-        **plan_json(consolidation.plan),
+        **_plan_json(consolidation.plan),
     }
 
 
-def plan_json(plan: Plan) -> dict[str, Any]:
+def _plan_json(plan: Plan) -> dict[str, Any]:
     return {
         "namespace": plan.namespace,
         "merges": [

@@ -30,7 +30,7 @@ class RuleBook:
 
     def in_force(self, *namespaces: str) -> list[Rule]:
         """The rules of these namespaces, the bank's own unless one is named, and of the user; the latest word first."""
-        return sorted(self._select(RuleState.IN_FORCE, namespaces), key=latest_word, reverse=True)
+        return sorted(self._select(RuleState.IN_FORCE, namespaces), key=_latest_word, reverse=True)
 
     def proposed(self, *namespaces: str) -> list[Rule]:
         """Rules that wait for the user's yes in these namespaces ("*" is every one), the oldest first."""
@@ -62,7 +62,7 @@ class RuleBook:
         coming, _ = context.clean(coming)
 
         def change(writer: Writer) -> Rule:
-            there = find_same_words(writer, coming)
+            there = _find_same_words(writer, coming)
             if there is None:
                 if not door.is_user and writer.count(Rule, {"state": RuleState.PROPOSED.value}) >= MOST_PROPOSED:
                     raise Conflict(f"{MOST_PROPOSED} rules wait for the user's answer already: `reasoningbank rules`.")
@@ -104,12 +104,12 @@ class RuleBook:
         return revision
 
 
-def latest_word(rule: Rule) -> tuple[float, float, str]:
+def _latest_word(rule: Rule) -> tuple[float, float, str]:
     """Order of rules by when each was last said or decided about."""
     return rule.updated_at, rule.created_at, rule.id
 
 
-def find_same_words(reader: Reader, rule: Rule) -> Rule | None:
+def _find_same_words(reader: Reader, rule: Rule) -> Rule | None:
     """The rule of the same namespace that says the same, however it is written."""
     words = _WORD.findall(rule.text.casefold())
     there = reader.select(Rule, {"namespace": rule.namespace})

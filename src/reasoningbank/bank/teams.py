@@ -32,12 +32,12 @@ class TeamRoster:
 
     def list(self) -> list[Team]:
         """Every team with its namespaces, by name."""
-        return teams_listed(self.now())
+        return _teams_listed(self.now())
 
     def now(self) -> Teams:
         """The teams as a value, to ask who is whose mate."""
         with self._context.read_for_output() as reader:
-            return teams_in(reader)
+            return _teams_in(reader)
 
     def team_of(self, namespace: str | None = None) -> str | None:
         """The team of a namespace, the bank's own unless one is named; None is the default team."""
@@ -70,7 +70,7 @@ class TeamRoster:
         context, by = self._context, clean_origin(source)
 
         def change(writer: Writer) -> None:
-            teams = teams_in(writer)
+            teams = _teams_in(writer)
             for namespace in dict.fromkeys(namespaces):
                 if teams.team_of(namespace) != team:
                     writer.add(
@@ -87,9 +87,9 @@ class TeamRoster:
         context.store.write(context.tenant, change)
 
 
-def teams_in(reader: Reader) -> Teams:
+def _teams_in(reader: Reader) -> Teams:
     return fold_memberships(reader.select(Membership, {}))
 
 
-def teams_listed(teams: Teams) -> list[Team]:
+def _teams_listed(teams: Teams) -> list[Team]:
     return [Team(name=name, namespaces=teams.namespaces_of(name)) for name in teams.names()]

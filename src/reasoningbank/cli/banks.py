@@ -42,7 +42,7 @@ def open_bank(args: Namespace, *, create: bool = False, only_reads: bool = False
     policy = getattr(args, "policy", None)
     if not create and location.state is not None and not is_there(location):
         if location != default_location():
-            raise BankUnavailable(no_bank_at(location))
+            raise BankUnavailable(_no_bank_at(location))
         with ReasoningBank.open(MEMORY, namespace=args.namespace, config=args.config) as bank:
             yield OpenedBank(bank=bank, location=location, missing=True)
         return
@@ -65,7 +65,7 @@ def existing(args: Namespace) -> Iterator[ReasoningBank]:
     """The bank, which must exist: for commands that make no sense without one."""
     with open_bank(args) as handle:
         if handle.missing:
-            raise BankUnavailable(no_bank_at(handle.location))
+            raise BankUnavailable(_no_bank_at(handle.location))
         yield handle.bank
 
 
@@ -98,5 +98,5 @@ def is_there(location: Location) -> bool:
     return backend_of(location).exists(location)
 
 
-def no_bank_at(location: Location) -> str:
+def _no_bank_at(location: Location) -> str:
     return f"There is no bank at {location}. `reasoningbank store KEY VALUE` creates one."

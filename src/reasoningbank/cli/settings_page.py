@@ -19,11 +19,11 @@ def show_settings(terminal: Terminal, settings: Settings, location: Location, co
     terminal.labelled(
         "config      ", ", then ".join(settings.files) or f"no file; `{PROGRAM} config` shows the defaults"
     )
-    for line in (*unread_files(location, config), *describe_choices(settings)):
+    for line in (*unread_files(location, config), *_describe_choices(settings)):
         terminal.labelled("            ", line)
 
 
-def describe_choices(settings: Settings) -> list[str]:
+def _describe_choices(settings: Settings) -> list[str]:
     """The settings that differ from the defaults, a line each, with where it comes from."""
     if not settings.chosen:
         return []

@@ -58,7 +58,7 @@ def remote_tips(common: Path, remote: str) -> tuple[str, ...]:
         refs = b""
     lines = re.finditer(rb"(?m)^(%b) refs/remotes/%b/" % (_ID, re.escape(os.fsencode(remote))), refs)
     ids.update((line[1].decode(), None) for line in islice(lines, _MOST_REFS))
-    return tuple(commit for commit in islice(ids, _MOST_REFS) if has_object(common, commit))
+    return tuple(commit for commit in islice(ids, _MOST_REFS) if _has_object(common, commit))
 
 
 def fetched_urls(common: Path, remote: str) -> tuple[str, ...] | None:
@@ -75,7 +75,7 @@ def fetched_urls(common: Path, remote: str) -> tuple[str, ...] | None:
     return tuple(map(os.fsdecode, clones + fetches))
 
 
-def has_object(common: Path, object_id: str) -> bool:
+def _has_object(common: Path, object_id: str) -> bool:
     """True if the object store of a repository, or one that it borrows from, holds an object under this name."""
     stores = [common / "objects"]
     alternates = os.fsdecode(_bytes(common / "objects" / "info" / "alternates")).splitlines()
@@ -88,7 +88,7 @@ def has_object(common: Path, object_id: str) -> bool:
 
 def shares_history(common: Path, tips: Sequence[str], other: Path, other_tips: Sequence[str]) -> bool:
     """True if either repository holds a commit that the other has from its remote."""
-    return any(has_object(common, tip) for tip in other_tips) or any(has_object(other, tip) for tip in tips)
+    return any(_has_object(common, tip) for tip in other_tips) or any(_has_object(other, tip) for tip in tips)
 
 
 def _is_witness(log: Path) -> bool:

@@ -73,7 +73,7 @@ def find_settings(
     nothing said.
     """
     file = (None if isinstance(config, Mapping) else config) or environment.file
-    layers = file_layers(bank, file)
+    layers = _file_layers(bank, file)
     environment_values = _environment_values(environment)
     if environment_values:
         values = {knob: value for knob, (value, _) in environment_values.items()}
@@ -100,7 +100,7 @@ def _is_there(path: Path) -> bool:
         return False
 
 
-def file_layers(bank: Location, file: str | Path | None = None) -> list[Layer]:
+def _file_layers(bank: Location, file: str | Path | None = None) -> list[Layer]:
     """Layers of a bank's configuration files, the weakest first."""
     if file is not None and str(file) == NO_FILE:
         return []
@@ -158,12 +158,12 @@ def _environment_values(environment: Config) -> dict[str, tuple[Any, str]]:
     ):
         if value is not None:
             values[name] = (value, f"REASONINGBANK_{variable}")
-    for name, value in hook_values(environment.hooks).items():
+    for name, value in _hook_values(environment.hooks).items():
         values[name] = (value, "REASONINGBANK_HOOKS")
     return values
 
 
-def hook_values(text: str) -> dict[str, Any]:
+def _hook_values(text: str) -> dict[str, Any]:
     """Hook settings of a text such as `prompt=300,branch` or `off`; a word that makes no sense says nothing."""
     values: dict[str, Any] = {}
     for word in text.lower().replace(";", ",").split(","):
@@ -180,9 +180,9 @@ def hook_values(text: str) -> dict[str, Any]:
 
 
 def hook_words(bank: Location, file: str | None) -> str:
-    """Hook settings of the configuration files, as the words that `hook_values` reads."""
+    """Hook settings of the configuration files, as the words that `_hook_values` reads."""
     words = []
-    for layer in file_layers(bank, file):
+    for layer in _file_layers(bank, file):
         for name, value in layer.values.items():
             section, _, key = name.partition(".")
             if section == "hooks":

@@ -72,7 +72,7 @@ def is_same_advice(before: Memory, after: Memory) -> bool:
 
 def _is_same_text(before: str, after: str) -> bool:
     old, new = _sentences(before), _sentences(after)
-    if has_same_words(list(chain(*old)), list(chain(*new))):
+    if _has_same_words(list(chain(*old)), list(chain(*new))):
         return True
     omissions: list[Word] = []
     additions: list[Word] = []
@@ -83,14 +83,14 @@ def _is_same_text(before: str, after: str) -> bool:
             omissions += chain(*old[i:j])
         elif tag == "insert":
             additions += chain(*new[k:m])
-        elif tag == "replace" and not has_same_words(list(chain(*old[i:j])), list(chain(*new[k:m]))):
+        elif tag == "replace" and not _has_same_words(list(chain(*old[i:j])), list(chain(*new[k:m]))):
             return False
     if any(word.key in _DENIAL_KEYS for word in chain(omissions, additions)):
         return False
     return 2 * len(omissions) <= sum(map(len, old)) and 2 * len(additions) <= sum(map(len, new))
 
 
-def has_same_words(before: Sequence[Word], after: Sequence[Word]) -> bool:
+def _has_same_words(before: Sequence[Word], after: Sequence[Word]) -> bool:
     """True if two runs of words are the same, apart from misspelt words and compounds written apart."""
     start, end = 0, 0
     shorter = min(len(before), len(after))

@@ -176,7 +176,7 @@ class Bayes:
             # As of the epoch the room grows with time, as the masses do.
             growth = math.exp2(self._half_lives(signal.at))
             weight = min(self._weight(signal), self.most_pieces / 4.0) * growth
-            if is_users_no(signal):
+            if _is_users_no(signal):
                 positive *= self.left_by_user ** min(_pieces(signal), 1.0)
             there, room = positive + negative, self.most_pieces * growth - weight
             if there > room:
@@ -489,7 +489,7 @@ def _is_use(signal: Signal) -> bool:
     return signal.used and signal.kind in _USE_KINDS
 
 
-def is_users_no(signal: Signal) -> bool:
+def _is_users_no(signal: Signal) -> bool:
     """True if the user says in person that a memory did not help."""
     return signal.kind is SignalKind.FEEDBACK and not signal.positive and kind_of(signal.source) == USER
 

@@ -133,7 +133,7 @@ def _draft(header: Mapping[str, Value], body: str, stem: str, place: str) -> Dra
         return None
     description = _word(header, "description")
     title = _word(header, "title") or _heading(lines) or text_of(stem) or place
-    return _header_draft(header, title, first_paragraph(lines) if description is None else description, content, place)
+    return _header_draft(header, title, _first_paragraph(lines) if description is None else description, content, place)
 
 
 def _header_draft(header: Mapping[str, Value], title: str, description: str, content: str, place: str) -> Draft:
@@ -163,7 +163,7 @@ def _heading(lines: list[str]) -> str:
     return ""
 
 
-def first_paragraph(lines: list[str]) -> str:
+def _first_paragraph(lines: list[str]) -> str:
     """The paragraph that introduces a note: short, prose, before anything else, and followed by more text."""
     start = next((n for n, line in enumerate(lines) if line.strip() and not _HEADING.match(line)), len(lines))
     end = start

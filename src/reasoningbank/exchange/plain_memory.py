@@ -97,7 +97,7 @@ def _memory(what: str, values: Mapping[str, Any]) -> IncomingMemory | SkippedIte
     if not isinstance(fields.get("metadata", {}), dict):
         return SkippedItem(what=what, why="metadata must be an object")
     used = _DRAFT_FIELDS.union(_translate(fields, values))
-    fields["metadata"], left_out = extra_fields(values, used, fields.get("metadata"))
+    fields["metadata"], left_out = _extra_fields(values, used, fields.get("metadata"))
     origin = fields.setdefault("origin", "import:jsonl")
     fields["origin"] = without_witness(origin.strip()) if isinstance(origin, str) else origin
     draft = Draft(**fields)
@@ -134,14 +134,14 @@ def _lesson(what: str, values: Mapping[str, Any]) -> IncomingMemory | SkippedIte
         return SkippedItem(
             what=what, why=f"its outcome {text_of(values['outcome'])[:40]!r} is neither success nor failure"
         )
-    tags, beyond = whole_tags(values.get("tags"))
+    tags, beyond = _whole_tags(values.get("tags"))
     # A number is given back from the key; anything else must be kept as it was written.
     number = values.get(LESSON_ID)
     is_text_id = "key" in values or (number is not None and (isinstance(number, bool) or not isinstance(number, int)))
     used = {*_OF_A_LESSON, *([] if is_text_id else [LESSON_ID])}
     namespace_name = next((name for name in NAMESPACE_NAMES if text_of(values.get(name))), None)
     own_metadata = values.get("metadata")
-    metadata, left_out = extra_fields(
+    metadata, left_out = _extra_fields(
         values, used | {namespace_name or ""}, own_metadata if isinstance(own_metadata, dict) else None
     )
     draft = Draft(
@@ -167,7 +167,7 @@ def _lesson(what: str, values: Mapping[str, Any]) -> IncomingMemory | SkippedIte
 # ---------------------------------------------------------------- fields without a place of their own
 
 
-def extra_fields(
+def _extra_fields(
     values: Mapping[str, Any], used: Collection[str], base: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The fields that are not `used`, over the metadata of `base`, and the names of those left out."""
@@ -201,7 +201,7 @@ def _is_vector(name: str, value: object) -> bool:
     return isinstance(value, list) and len(value) > _MOST_NUMBERS and all(isinstance(v, (int, float)) for v in value)
 
 
-def whole_tags(value: object) -> tuple[tuple[str, ...], bool]:
+def _whole_tags(value: object) -> tuple[tuple[str, ...], bool]:
     """Tags from a list, a JSON text or words between commas, each in full; and whether some had to stay behind."""
     plain = json_or_text(value)
     entries = plain.split(",") if isinstance(plain, str) else plain if isinstance(plain, (list, tuple)) else ()

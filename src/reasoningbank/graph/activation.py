@@ -76,7 +76,9 @@ def spread(seeds: Mapping[str, float], find_ties: FindTies, find_visible: FindVi
     for depth in range(1, bounds.depth + 1):
         if not frontier:
             break
-        ties = {near: strongest_first(group) for near, group in find_ties([arrival.id for arrival in frontier]).items()}
+        ties = {
+            near: _strongest_first(group) for near, group in find_ties([arrival.id for arrival in frontier]).items()
+        }
         hidden: set[str] = set()
         while True:
             cuts: Counter[str] = Counter()
@@ -105,7 +107,7 @@ def spread(seeds: Mapping[str, float], find_ties: FindTies, find_visible: FindVi
     return Spread(arrivals, list(meetings.values()), +cut_off)
 
 
-def strongest_first(ties: Sequence[Tie]) -> list[Tie]:
+def _strongest_first(ties: Sequence[Tie]) -> list[Tie]:
     """Ties by descending weight, and among equals by the far end and then by the edge."""
     return sorted(sorted(ties, key=_BY_ID), key=_BY_WEIGHT, reverse=True)
 

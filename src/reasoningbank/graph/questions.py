@@ -42,7 +42,7 @@ def say_nothing_found(ask: str, about: str) -> str:
 
 def led_to(reader: Reader, visible: Visible, vertex: Vertex, limit: int) -> Walk:
     """Walk to what led to a vertex: backwards over causal edges."""
-    return _from(reader, visible, vertex, f"What led to {vertex.name}?", limit, ties_of(reader, visible, is_cause))
+    return _from(reader, visible, vertex, f"What led to {vertex.name}?", limit, ties_of(reader, visible, _is_cause))
 
 
 def rests_on(reader: Reader, visible: Visible, vertex: Vertex, limit: int) -> Walk:
@@ -58,7 +58,7 @@ def rests_on(reader: Reader, visible: Visible, vertex: Vertex, limit: int) -> Wa
             for vertex_id in unknown
         )
         return {
-            vertex_id: [tie for tie in ties if sources[tie.far] or is_cause(tie)]
+            vertex_id: [tie for tie in ties if sources[tie.far] or _is_cause(tie)]
             for vertex_id, ties in adjacency.items()
         }
 
@@ -71,13 +71,13 @@ def contradicting(reader: Reader, visible: Visible, vertex: Vertex, limit: int) 
     against: set[str] = set()
 
     def find(ids: Sequence[str]) -> Mapping[str, Sequence[Tie]]:
-        find_ties = ties_of(reader, visible, lambda tie: is_cause(tie) or is_against(tie))
+        find_ties = ties_of(reader, visible, lambda tie: _is_cause(tie) or _is_against(tie))
         adjacency = find_ties([vertex_id for vertex_id in ids if vertex_id not in against])
-        against.update(tie.far for ties in adjacency.values() for tie in ties if is_against(tie))
+        against.update(tie.far for ties in adjacency.values() for tie in ties if _is_against(tie))
         return adjacency
 
     def is_end(step: Reached) -> bool:
-        return step.tie is not None and is_against(step.tie)
+        return step.tie is not None and _is_against(step.tie)
 
     bounds = Bounds(depth=3, branching=_WIDE.branching, width=_WIDE.width, faintest=0.0)
     return _from(reader, visible, vertex, f"What contradicts {vertex.name}?", limit, find, is_end, bounds)
@@ -110,16 +110,16 @@ def bridges(reader: Reader, visible: Visible, tag: str, limit: int) -> Walk:
     return Walk(question=f"All {tag} bridges", seeds=(), paths=tuple(paths), visited=len(visible_ids), cut_off=cut_off)
 
 
-def is_cause(tie: Tie) -> bool:
+def _is_cause(tie: Tie) -> bool:
     """True if the far end led to the near one."""
     if tie.kind in _CAUSE_LAST:
         return tie.forward
-    if is_against(tie) or tie.forward or tie.kind in _NO_CAUSE:
+    if _is_against(tie) or tie.forward or tie.kind in _NO_CAUSE:
         return False
     return tie.kind in _CAUSE_FIRST or tie.weight >= CAUSAL_FROM
 
 
-def is_against(tie: Tie) -> bool:
+def _is_against(tie: Tie) -> bool:
     """True if the two ends contradict each other, by the kind of the edge or by its tags."""
     return tie.kind == EdgeKind.CONFLICTS or any(word in tie.tags.lower() for word in _AGAINST)
 

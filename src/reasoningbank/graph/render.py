@@ -48,7 +48,7 @@ _NAME = pattern(r"[\w.@/+:#-]{1,80}")
 def render_walk(walk: Walk, max_tokens: int = DEFAULT_TOKENS) -> str:
     """Prompt-ready text, or "" for a walk that found nothing."""
     paths = [path for path in _without_beginnings(walk.paths) if path.hops]
-    path_ids = {vertex.id for path in paths for vertex in vertices_of(path)}
+    path_ids = {vertex.id for path in paths for vertex in _vertices_of(path)}
     lonely = [hit.vertex for hit in walk.seeds if hit.vertex is not None and hit.vertex.id not in path_ids]
     if not paths and not lonely:
         return ""
@@ -58,7 +58,7 @@ def render_walk(walk: Walk, max_tokens: int = DEFAULT_TOKENS) -> str:
         page.add_path(match)
     short = [path for path in paths if not page.add_path(path)]
     missing_seeds = [vertex for vertex in lonely if not page.add_lonely(vertex)]
-    missing = [vertex for path in short for vertex in vertices_of(path)] + missing_seeds
+    missing = [vertex for path in short for vertex in _vertices_of(path)] + missing_seeds
     return page.text(len(short), missing, walk.cut_off)
 
 
@@ -67,7 +67,7 @@ def render_paths(paths: Sequence[GraphPath], max_tokens: int = DEFAULT_TOKENS) -
     return render_walk(Walk(question="", seeds=(), paths=tuple(paths), visited=0, cut_off={}), max_tokens)
 
 
-def vertices_of(path: GraphPath) -> list[Vertex]:
+def _vertices_of(path: GraphPath) -> list[Vertex]:
     return [path.seed, *(hop.vertex for hop in path.hops)]
 
 
@@ -86,7 +86,7 @@ def _matches(walk: Walk) -> Iterable[GraphPath]:
 
     The best path shows its own seed.
     """
-    vertices = {vertex.id: vertex for path in walk.paths for vertex in vertices_of(path)}
+    vertices = {vertex.id: vertex for path in walk.paths for vertex in _vertices_of(path)}
     begins = walk.paths[0].seed.id if walk.paths else ""
     for hit in walk.seeds[:_MATCHES_FIRST]:
         if hit.vertex is not None and hit.vertex.id == begins:
@@ -164,7 +164,7 @@ class _Page:
 
     def _hop_lines(self, at: Vertex, hop: Hop, chars: int, is_repeat: bool) -> Iterable[str]:
         arrow = f"{'*' if hop.edge.id in self._matched else ' '} {'→' if hop.forward else '←'}"
-        sentence = clip(plain_line(hop.edge.text or hop.edge.evidence), 1_000)
+        sentence = clip(_plain_line(hop.edge.text or hop.edge.evidence), 1_000)
         # That it relates the two says no more than that it is there.
         kind = "" if hop.edge.kind is EdgeKind.RELATES and sentence else f"{hop.edge.kind.value}, "
         strength = f"{kind}{hop.edge.weight:.2f}"
@@ -184,9 +184,9 @@ class _Page:
             return [f"{self._name(vertex)} (above)"]
         detail, text = _detail(vertex.record), _text(vertex.record)
         if vertex.trusted:
-            about = f" {clip(plain_line(detail), 160)}" if detail else ""
-            return [f"{self._name(vertex)} {vertex.label}{about}: {clip(plain_line(text), chars)}"]
-        body = "\n".join(clip(plain_line(part), chars) for part in (detail, text) if part)
+            about = f" {clip(_plain_line(detail), 160)}" if detail else ""
+            return [f"{self._name(vertex)} {vertex.label}{about}: {clip(_plain_line(text), chars)}"]
+        body = "\n".join(clip(_plain_line(part), chars) for part in (detail, text) if part)
         return [f"{self._name(vertex)} {vertex.label}", envelope(body, vertex.record.origin)]
 
     def _name(self, vertex: Vertex) -> str:
@@ -248,5 +248,5 @@ def _words(value: Any) -> str:
     return " ".join(map(_words, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
-def plain_line(text: str) -> str:
+def _plain_line(text: str) -> str:
     return " ".join(memory_words(text).split())

@@ -65,7 +65,7 @@ def walk_from(
     ends: Callable[[Reached], bool] | None = None,
 ) -> Walk:
     """The best paths from the seeds; with `ends`, those alone that end so."""
-    result = spread(seed_matches(seeds, visible), find_ties or ties_of(reader, visible), visible, bounds)
+    result = spread(_seed_matches(seeds, visible), find_ties or ties_of(reader, visible), visible, bounds)
     ways = trails(result) if ends is None else _trails_to(result, ends)
     return Walk(
         question=question,
@@ -76,7 +76,7 @@ def walk_from(
     )
 
 
-def seed_matches(seeds: Sequence[GraphHit], visible: Visible) -> dict[str, float]:
+def _seed_matches(seeds: Sequence[GraphHit], visible: Visible) -> dict[str, float]:
     """Match of each seed with the question; the ends of an edge match as its sentence does, times its weight."""
     matches: dict[str, float] = {}
     for hit in seeds:

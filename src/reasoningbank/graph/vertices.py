@@ -38,13 +38,13 @@ def make_vertices(reader: Reader, records: Sequence[Node | Memory]) -> list[Vert
         if record.origin in hidden_origins:
             continue
         if isinstance(record, Node):
-            vertices.append(node_vertex(record))
+            vertices.append(_node_vertex(record))
         elif record.state is State.ACTIVE:
-            vertices.append(lesson_vertex(record, is_trusted=trust_of(record, levels) > Trust.UNTRUSTED))
+            vertices.append(_lesson_vertex(record, is_trusted=trust_of(record, levels) > Trust.UNTRUSTED))
     return vertices
 
 
-def node_vertex(node: Node) -> Vertex:
+def _node_vertex(node: Node) -> Vertex:
     return Vertex(
         id=node.id,
         name=node.name,
@@ -57,7 +57,7 @@ def node_vertex(node: Node) -> Vertex:
     )
 
 
-def lesson_vertex(memory: Memory, *, is_trusted: bool) -> Vertex:
+def _lesson_vertex(memory: Memory, *, is_trusted: bool) -> Vertex:
     return Vertex(
         id=memory.id,
         name=memory.key or memory.id,

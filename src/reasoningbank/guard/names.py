@@ -57,7 +57,7 @@ def announces(name: str) -> Announces:
     if word.search(name) is not None:
         return Announces.NOTHING
     if secret.search(name) is not None:
-        return Announces.PASSWORD if is_password_name(name) else Announces.SECRET
+        return Announces.PASSWORD if _is_password_name(name) else Announces.SECRET
     return Announces.PERHAPS if perhaps.search(name) is not None else Announces.NOTHING
 
 
@@ -68,7 +68,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     return re.compile(_ANNOUNCING, flags), re.compile(_PERHAPS, flags), re.compile(_WORD_NAMES, flags)
 
 
-def is_password_name(name: str) -> bool:
+def _is_password_name(name: str) -> bool:
     return _PASSWORD_NAMES.search(name) is not None
 
 
@@ -85,7 +85,13 @@ def secret_kind(name: str) -> str:
     if "aws" in lower and "secret" in lower:
         return "aws-secret-key"
     kind = (
-        "password" if is_password_name(name) else "token" if "token" in lower else "key" if "key" in lower else "secret"
+        "password"
+        if _is_password_name(name)
+        else "token"
+        if "token" in lower
+        else "key"
+        if "key" in lower
+        else "secret"
     )
     vendor = next(
         (vendor for vendor in _VENDORS if vendor in lower or (vendor == "datadog" and lower.startswith("dd_"))), ""

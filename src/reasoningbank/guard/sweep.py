@@ -65,14 +65,14 @@ def sweep(store: Store, tenant: str, scrubber: Scrubber, *, apply: bool, progres
         looked_at += len(records)
         if changes and apply:
             # Before the first is gone: whoever comes after a kill finds no secret, and must know what is left to do.
-            owe_index(store)
+            _owe_index(store)
             store.write(tenant, partial(_rewrite_all, changes))
         if progress is not None:
             progress(looked_at)
     return Swept(looked_at=looked_at, places=tuple(places), applied=apply and bool(places))
 
 
-def owe_index(store: Store) -> None:
+def _owe_index(store: Store) -> None:
     if not is_index_owed(store):
         store.set_setting(OWED, "yes")
 

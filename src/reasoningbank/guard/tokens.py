@@ -164,7 +164,7 @@ def _matches(text: str, position: int, end: int, anchor: str, rule: SecretRule, 
     shape = shape_of(rule)
     while position >= 0:
         start = position - rule.lead
-        match = shape.match(text, start) if start >= 0 and not (rule.bounded and is_mid_word(text, start)) else None
+        match = shape.match(text, start) if start >= 0 and not (rule.bounded and _is_mid_word(text, start)) else None
         looks = 2 if match is None else 12 + (match.end() - position) // _CHARS_READ_IN_A_LOOK
         if not allowance.covers(position, looks):
             yield allowance.stretch(position)
@@ -177,7 +177,7 @@ def _matches(text: str, position: int, end: int, anchor: str, rule: SecretRule, 
         position = text.find(anchor, position + len(anchor) if match is None else max(match.end(), position + 1), end)
 
 
-def is_mid_word(text: str, start: int) -> bool:
+def _is_mid_word(text: str, start: int) -> bool:
     """A letter or digit stands before, which is not the end of an escape for a line end or a sign."""
     if start == 0 or not (text[start - 1].isalnum() and text[start - 1].isascii()):
         return False

@@ -36,7 +36,7 @@ PEER_RULINGS: Mapping[RulingKind, PeerTrust] = MappingProxyType(
 _ABOUT_ORIGINS = tuple(kind.value for kind in (RulingKind.REVOKE, RulingKind.UNDO, *PEER_RULINGS))
 
 
-def own_level(memory: Memory, peers: Mapping[str, PeerTrust]) -> Trust:
+def _own_level(memory: Memory, peers: Mapping[str, PeerTrust]) -> Trust:
     """Highest level of a memory by itself: as its origin, unless it is disguised, risky or borrowed."""
     return Trust.UNTRUSTED if is_doubted(memory) else level_given(peers, memory.origin)
 
@@ -222,7 +222,7 @@ def _at_most(
     inside: Mapping[str, Memory],
     peers: Mapping[str, PeerTrust],
 ) -> Trust:
-    level = own_level(memory, peers)
+    level = _own_level(memory, peers)
     for parent in memory.parents:
         if parent in outside:
             level = min(level, trust_of(outside[parent], stored_levels))

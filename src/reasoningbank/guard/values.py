@@ -103,8 +103,8 @@ def _is_token(name: str, value: str, kind: Announces) -> bool:
     if kind is Announces.PERHAPS:
         return is_drawn_for_sure(core) or _is_grouped(core)
     return (
-        is_drawn(core, fewest_hex=16)
-        or any(is_drawn(part) or is_unworded(part) for part in _parts(core))
+        _is_drawn(core, fewest_hex=16)
+        or any(_is_drawn(part) or is_unworded(part) for part in _parts(core))
         or is_unworded(core.replace("_", "").replace("-", ""))
         or (len(core) >= 12 and is_written_for_a_password(core) and class_changes(core) * 3 >= len(core))
         or _is_grouped(core)
@@ -148,7 +148,7 @@ def is_unworded(core: str) -> bool:
     )
 
 
-def is_drawn(core: str, fewest_hex: int = 24) -> bool:
+def _is_drawn(core: str, fewest_hex: int = 24) -> bool:
     if is_hex(core):
         return len(core) >= fewest_hex and not core.isdigit()
     return by_lot(core)
@@ -188,7 +188,7 @@ def _parts(value: str) -> list[str]:
 
 
 def is_code(value: str) -> bool:
-    return _CODE.search(value) is not None and not (value.endswith("=") or any(map(is_drawn, _parts(value))))
+    return _CODE.search(value) is not None and not (value.endswith("=") or any(map(_is_drawn, _parts(value))))
 
 
 _NEVER_IN_A_PASSWORD = pattern(r"[()<>{}]|^%|^\$\w|^[/.]|^\\")

@@ -28,9 +28,9 @@ _HEADER, _ABOUT, _ROTATION = "header", "about.json", "rotation"
 
 class Generation(Content):
     def __init__(self, directory: Path, shape: IndexShape, *, writable: bool) -> None:
-        if read_checked(directory / _ABOUT) != shape.about:
+        if _read_checked(directory / _ABOUT) != shape.about:
             raise EmbedderMismatch(f"The index {directory} was made for another embedder, or from other texts.")
-        rotation = rotations.from_bytes(read_checked(directory / _ROTATION))
+        rotation = rotations.from_bytes(_read_checked(directory / _ROTATION))
         self._header = HeaderFile(directory / _HEADER)
         self._growing = {name: GrowingFile(directory / name, writable=writable) for name in FILES}
         super().__init__(directory, shape, rotation, self._growing)
@@ -80,7 +80,7 @@ class Generation(Content):
         lines = []
         for name in (_ABOUT, _ROTATION):
             try:
-                read_checked(self.directory / name)
+                _read_checked(self.directory / name)
             except (BankDamaged, OSError):
                 lines.append(f"{name} does not match its checksum")
         if self._header.whole_copies() < 2:
@@ -133,7 +133,7 @@ class Generation(Content):
         return bytes_on_disk(self.directory)
 
 
-def read_checked(path: Path) -> bytes:
+def _read_checked(path: Path) -> bytes:
     checksum, _, body = path.read_bytes().partition(b"\n")
     if checksum != b"%08x" % zlib.crc32(body):
         raise BankDamaged(f"The index file {path} is damaged; build the index again.")

@@ -55,12 +55,12 @@ class Masks:
         for key, selection in self._kept:
             if key == where:
                 return selection
-        selection = apply_filter(where, rows, segments, tail, scratch)
+        selection = _apply_filter(where, rows, segments, tail, scratch)
         self._kept = ((where, selection), *self._kept[:3])
         return selection
 
 
-def apply_filter(
+def _apply_filter(
     where: Filter, rows: Rows, segments: Sequence[Segment], tail: Tail, scratch: tuple[Mask, Mask]
 ) -> Passed:
     blocks, count = blocks_for(rows.count), rows.count

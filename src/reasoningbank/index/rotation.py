@@ -56,13 +56,13 @@ class Rotation:
             rows[:] = (across.transpose(0, 2, 1).reshape(count * b, a) @ left_factor).reshape(count, self.bits)
 
 
-def bits_for(dimension: int) -> int:
+def _bits_for(dimension: int) -> int:
     return -(-dimension // _WORD_BITS) * _WORD_BITS
 
 
 def make_rotation(dimension: int) -> Rotation:
     rng = np.random.default_rng(20251)
-    bits = bits_for(dimension)
+    bits = _bits_for(dimension)
     a = next(a for a in range(math.isqrt(bits), 0, -1) if bits % a == 0)
     return Rotation(
         rng.choice(np.array([-1, 1], np.float32), (_ROUNDS, bits)),

@@ -90,7 +90,7 @@ class TestRun:
 
 def proof_in(episode: Episode) -> Verdict | None:
     """Verdict on the whole task that the environment proves; None where it says nothing that does."""
-    return said_at_the_end(episode) or _proof_by_tests(episode)
+    return _said_at_the_end(episode) or _proof_by_tests(episode)
 
 
 def last_tests(steps: Sequence[EpisodeStep]) -> Verdict | None:
@@ -99,7 +99,7 @@ def last_tests(steps: Sequence[EpisodeStep]) -> Verdict | None:
     return _verdict_by(runs[-1]) if runs else None
 
 
-def said_at_the_end(episode: Episode) -> Verdict | None:
+def _said_at_the_end(episode: Episode) -> Verdict | None:
     """Verdict of the environment on the task, in what came back last."""
     last = next((step for step in reversed(episode.steps) if step.result.strip()), None)
     if last is None or is_failure(last):

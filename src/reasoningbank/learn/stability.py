@@ -43,7 +43,7 @@ class SettledCommit:
     """Signals that are new."""
 
 
-def commits_in(steps: Iterable[Step]) -> tuple[str, ...]:
+def _commits_in(steps: Iterable[Step]) -> tuple[str, ...]:
     """Commits of a session as git named them, in order, each once."""
     commits: dict[str, None] = {}
     for step in steps:
@@ -65,7 +65,7 @@ def committing_sessions(context: BankContext, namespace: str) -> Iterator[tuple[
         for step in sorted(steps, key=lambda step: step.number):
             by_session.setdefault(step.trajectory_id, []).append(step)
         for trajectory in page:
-            commits = commits_in(by_session.get(trajectory.id, ()))
+            commits = _commits_in(by_session.get(trajectory.id, ()))
             if commits:
                 yield trajectory, commits
         after = page[-1].id

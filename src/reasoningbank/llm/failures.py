@@ -49,7 +49,7 @@ class RejectedRequest(LLMRefused):
 
 def of_response(endpoint: str, status: int, retry_after: str | None, body: object) -> LLMError:
     if status not in OF_THE_REQUEST:
-        return of_status(endpoint, status, retry_after)
+        return _of_status(endpoint, status, retry_after)
     error = body.get("error", body) if isinstance(body, Mapping) else body
     parameter = error.get("param") if isinstance(error, Mapping) else None
     return RejectedRequest(
@@ -59,7 +59,7 @@ def of_response(endpoint: str, status: int, retry_after: str | None, body: objec
     )
 
 
-def of_status(endpoint: str, status: int, retry_after: str | None = None) -> LLMError:
+def _of_status(endpoint: str, status: int, retry_after: str | None = None) -> LLMError:
     wait_s = _seconds(retry_after)
     if status in _TO_MEND:
         return LLMMisconfigured(f"{_who(endpoint)} {_TO_MEND[status]}.", retry_after_s=wait_s)

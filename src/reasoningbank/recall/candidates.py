@@ -37,7 +37,7 @@ def find_candidates(index: Index, probe: Probe, follower: Follower) -> Candidate
     """The memories that may answer, with what ranking needs of each."""
     if index.fused is not None:
         return index.fused.search(probe)
-    candidates = gather_candidates(index.halves, probe, follower)
+    candidates = _gather_candidates(index.halves, probe, follower)
     if not candidates.ids and not probe.where.tags:
         # Positions are remembered for a moment: nothing may be said to be there only because it was. And what the
         # search went by counts, though the index may have been asked again since.
@@ -56,7 +56,7 @@ def vectors_of(index: Index, candidates: Candidates, rows: Sequence[int]) -> Flo
     return np.array([vectors.get(memory_id, none) for memory_id in ids], np.float32).reshape(len(ids), -1)
 
 
-def gather_candidates(halves: Halves, probe: Probe, follower: Follower) -> Candidates:
+def _gather_candidates(halves: Halves, probe: Probe, follower: Follower) -> Candidates:
     """Candidates from two halves that know nothing of each other."""
     where, depth = probe.where, probe.depth
     terms = weigh_words(probe.text, where.tenant, halves.words)
@@ -70,7 +70,7 @@ def gather_candidates(halves: Halves, probe: Probe, follower: Follower) -> Candi
     ids, memories = list(rows), list(rows.values())
     form, parametric = likeness(probe.text, pack([(memory.title, memory.description) for memory in memories]))
     standings = follower.standings(rows)
-    total, filtered_out = count_by_part(halves.words, where)
+    total, filtered_out = _count_by_part(halves.words, where)
     is_exhausted = len(near) < depth and len(by_words) < depth
     return Candidates(
         ids=ids,
@@ -130,7 +130,7 @@ def _holders(words: Words, terms: WeightedTerms, where: Filter, depth: int) -> l
     return words.search(questions, where, depth) if depth > 0 and any(questions) else [[] for _ in questions]
 
 
-def count_by_part(words: Words, where: Filter) -> tuple[int, dict[str, int]]:
+def _count_by_part(words: Words, where: Filter) -> tuple[int, dict[str, int]]:
     """How many memories pass the filter, and how many of the tenant's each part of it removed."""
     filters = {"": Filter(tenant=where.tenant, scopes=tuple(Scope), states=tuple(State))}
     for name, fields in FILTER_PARTS.items():

@@ -24,7 +24,7 @@ LOOKS = 3
 def batches_to_restore(follower: Follower, whole: Sequence[str]) -> Iterator[IndexBatch]:
     """Batches of the rows that an index lacks which has only the `whole` ids left."""
     position = follower.index.position
-    there = ids_as_of(follower, position.applied)
+    there = _ids_as_of(follower, position.applied)
     present = set(whole)
     for ids in _pages([i for i in there if i not in present]):
         rows = follower.rows(ids)
@@ -109,7 +109,7 @@ def _halves_differences(follower: Follower) -> list[Damage]:
     if seq == 0:
         # None is there: whatever lies in its place is none, and goes when one is built.
         return []
-    there = ids_as_of(follower, seq)
+    there = _ids_as_of(follower, seq)
     owed = set(follower.index.awaiting_vectors(len(there) + 1))
     examination, recent_ids = halves.examination, _changed_since(follower, seq)
     problems: list[tuple[str, str]] = []
@@ -161,7 +161,7 @@ def _found_once(follower: Follower, upkeep: IndexUpkeep) -> list[Damage]:
 def _unlike(follower: Follower, upkeep: IndexUpkeep) -> dict[str, str]:
     """Ids of which the index knows something else than the records, and what."""
     seq = follower.index.position.applied
-    there = ids_as_of(follower, seq)
+    there = _ids_as_of(follower, seq)
     differences: dict[str, str] = {}
     for ids in _pages(there):
         rows = follower.rows(ids)
@@ -173,7 +173,7 @@ def _unlike(follower: Follower, upkeep: IndexUpkeep) -> dict[str, str]:
     return differences
 
 
-def ids_as_of(follower: Follower, seq: int) -> list[str]:
+def _ids_as_of(follower: Follower, seq: int) -> list[str]:
     """The ids that there were as of a change, whether the records still have them or not."""
     there: dict[str, None] = {}
     after = 0

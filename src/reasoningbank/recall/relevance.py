@@ -96,7 +96,7 @@ def passes_floor(relevance: Column, candidates: Candidates, floor: float) -> NDA
     return mask
 
 
-def calibration_from(values: dict[str, Any]) -> Calibration:
+def _calibration_from(values: dict[str, Any]) -> Calibration:
     return Calibration(**{**values, "fit": Fit(**values["fit"])})
 
 
@@ -104,7 +104,7 @@ def calibration_from(values: dict[str, Any]) -> Calibration:
 def calibration_for(embedder_name: str) -> Calibration:
     """The coefficients of an embedder; one that nobody calibrated gets those marked `other`."""
     table = json.loads(Path(__file__).with_name("calibration.json").read_bytes())
-    return calibration_from(table["embedders"].get(embedder_name) or table["embedders"]["other"])
+    return _calibration_from(table["embedders"].get(embedder_name) or table["embedders"]["other"])
 
 
 def cosine_of(candidates: Candidates) -> Floats:
@@ -122,7 +122,7 @@ def words_met(candidates: Candidates) -> Floats:
     return shares
 
 
-def fit_of(candidates: Candidates, weights: Fit) -> Column:
+def _fit_of(candidates: Candidates, weights: Fit) -> Column:
     """How well each candidate fits, in units of a cosine: what hits are ordered by. Not yet a probability."""
     # In double precision: in single, a long question shares one figure among many memories, and ties go by id.
     fit = np.maximum(cosine_of(candidates), 0.0).astype(np.float64)
@@ -141,7 +141,7 @@ def fit_of(candidates: Candidates, weights: Fit) -> Column:
 
 
 def relevance_of(candidates: Candidates, calibration: Calibration) -> Column:
-    fit = fit_of(candidates, calibration.fit)
+    fit = _fit_of(candidates, calibration.fit)
     relevance: Column = 1.0 / (1.0 + np.exp(-_log_odds(calibration, np.log(fit + BARELY), candidates.considered)))
     doubt = (1.0 - relevance) * (1.0 - _NAMED * candidates.named.astype(np.float64) ** 2)
     return 1.0 - np.where(candidates.exact, _EXACT * doubt, doubt)
@@ -150,7 +150,7 @@ def relevance_of(candidates: Candidates, calibration: Calibration) -> Column:
 def likeness_of(candidates: Candidates, calibration: Calibration) -> Column:
     """The chance that a past task is one of the same kind."""
     likeness: Column = 1.0 / (
-        1.0 + np.exp(-(calibration.task_bias + calibration.task_scale * fit_of(candidates, calibration.fit)))
+        1.0 + np.exp(-(calibration.task_bias + calibration.task_scale * _fit_of(candidates, calibration.fit)))
     )
     return likeness
 

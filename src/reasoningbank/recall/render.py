@@ -63,7 +63,7 @@ def leading(hits: Sequence[Recalled], floor: float | None, question: str | None 
     if floor is not None or not hits:
         return hits
     lessons = [
-        hit for hit in hits if SOLVED not in hit.tags and (question is None or is_called_for(hit.memory, question))
+        hit for hit in hits if SOLVED not in hit.tags and (question is None or _is_called_for(hit.memory, question))
     ]
     # How one task was solved is no measure for what is known: were it one, a twin of the task would hide the facts.
     facts = [hit for hit in lessons if FACT in hit.tags]
@@ -76,7 +76,7 @@ def leading(hits: Sequence[Recalled], floor: float | None, question: str | None 
     return without_orphans([hit for hit in hits if hit.id in ids])
 
 
-def is_called_for(memory: Memory, question: str) -> bool:
+def _is_called_for(memory: Memory, question: str) -> bool:
     """True if what helps against a failure is asked for: the failure's words are there, the program's name or its
     verb (`git push`), or what it was run for.
 

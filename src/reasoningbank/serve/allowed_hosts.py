@@ -48,7 +48,7 @@ def hosts_of_server(host: str, port: int, public_url: str | None = None, *, tls:
     there is one.
     """
     scheme = "https" if tls else "http"
-    names = [*LOOPBACK, *([bracket(host)] if is_address(host) and not is_any(host) else [])]
+    names = [*LOOPBACK, *([bracket(host)] if _is_address(host) and not _is_any(host) else [])]
     hosts = {f"{name}:{port}" for name in names}
     if port == _DEFAULT_PORTS[scheme]:
         hosts.update(names)
@@ -76,7 +76,7 @@ def public_parts(public_url: str) -> SplitResult:
     return parts
 
 
-def is_address(host: str) -> bool:
+def _is_address(host: str) -> bool:
     try:
         ip_address(host.strip("[]"))
     except ValueError:
@@ -84,12 +84,12 @@ def is_address(host: str) -> bool:
     return True
 
 
-def is_any(host: str) -> bool:
+def _is_any(host: str) -> bool:
     return ip_address(host.strip("[]")).is_unspecified
 
 
 def is_loopback(host: str) -> bool:
-    return host == "localhost" or (is_address(host) and ip_address(host.strip("[]")).is_loopback)
+    return host == "localhost" or (_is_address(host) and ip_address(host.strip("[]")).is_loopback)
 
 
 def bracket(host: str) -> str:

@@ -88,7 +88,7 @@ class Catching:
     def catch_up(self, rows: RowTransaction) -> IdsByNoun:
         """Bring a moment of the source over; says which records the feed named."""
         ((head,),) = rows.scan(Selection(FEED, ("max:seq",)))
-        ids_by_noun = touched_since(rows, self.note.heeded)
+        ids_by_noun = _touched_since(rows, self.note.heeded)
         self._drop_marks(ids_by_noun.get("memory", ()))
         for take_over in (self._drop_surplus, self._put_again):
             # First whatever holds a key that another row has now gives it up.
@@ -218,7 +218,7 @@ class Catching:
                 self._write(lambda target, page=page: _settle(target, table, page), len(page))  # type: ignore[misc]
 
 
-def touched_since(rows: RowTransaction, after: int) -> IdsByNoun:
+def _touched_since(rows: RowTransaction, after: int) -> IdsByNoun:
     ids_by_noun: IdsByNoun = {}
     for page, _ in pages_of(rows, FEED, (after,)):
         for noun, _, record_id, *_ in page:

@@ -81,7 +81,7 @@ _DECODERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def content_hash(values: Sequence[Any]) -> bytes:
+def _content_hash(values: Sequence[Any]) -> bytes:
     return blake2b(_hash_json(values).encode(), digest_size=16).digest()
 
 
@@ -125,7 +125,7 @@ class RecordTable(Generic[R]):
         end = len(values)
         while end > self._first_later and values[end - 1] == self._later[end - 1 - self._first_later]:
             end -= 1
-        return content_hash(values[:end])
+        return _content_hash(values[:end])
 
     def decode(self, row: Sequence[Any]) -> R:
         values = list(row[:-1])

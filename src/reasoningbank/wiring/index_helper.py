@@ -36,7 +36,7 @@ Counted = Callable[[int], None]
 """Told how many came in so far."""
 
 
-def may_help(location: Location, kept: KeptIndex) -> bool:
+def _may_help(location: Location, kept: KeptIndex) -> bool:
     """Whether a second process could take work over, and whether there is a processor for it."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     is_ours = bool(sys.executable) and not getattr(sys, "frozen", False)
@@ -67,7 +67,7 @@ class IndexHelper:
     def _note(self, count: int) -> None:
         if count >= MANY and not self._is_decided:
             self._is_decided = True
-            if may_help(self._location, self._in_force()):
+            if _may_help(self._location, self._in_force()):
                 self._start()
         if self._told is not None:
             self._told(count)

@@ -163,7 +163,7 @@ class ConfiguredLearning:
             raise InvalidInput("No model is named: set REASONINGBANK_LLM, as openai/NAME.")
         model = given
         if isinstance(model, str):
-            made = make_llm(model, self._config, self._settings)
+            made = _make_llm(model, self._config, self._settings)
             model = PatientLLM(made, attempts=self._settings.llm_attempts)
         return MeteredLLM(model, self._context, tokens_per_day=self._tokens_per_day)
 
@@ -172,7 +172,7 @@ class ConfiguredLearning:
         return self._context.scrubber.scrub(text).text
 
 
-def make_llm(name: str, config: Config, settings: DistillationSettings) -> LLM:
+def _make_llm(name: str, config: Config, settings: DistillationSettings) -> LLM:
     provider, model = _provider(name)
     bounds: dict[str, Any] = {"timeout_s": float(settings.llm_timeout_seconds), "at_once": settings.llm_at_once}
     if provider == "openai":

@@ -67,7 +67,7 @@ def _grant(args: Namespace, terminal: Terminal) -> int:
         terminal.json(grant_json(grant))
         return 0
     terminal.say(grant.line)
-    terminal.tell(f"{_party(grant.holder_name, grant.holder)} may {describe_grant(grant)}.")
+    terminal.tell(f"{_party(grant.holder_name, grant.holder)} may {_describe_grant(grant)}.")
     terminal.tell(
         f"Compare the fingerprint {grant.holder}, then send the line above to them. There: {PROGRAM} bus accept LINE"
     )
@@ -99,7 +99,7 @@ def _party(name: str, fingerprint: str) -> str:
     return f"{name} ({fingerprint})" if name else fingerprint
 
 
-def describe_grant(grant: GrantView) -> str:
+def _describe_grant(grant: GrantView) -> str:
     """A grant in words: "record and search in api (team), at most 1,000 records a day, until 2026-12-01"."""
     spaces = "every namespace" if "*" in grant.namespaces else ", ".join(grant.namespaces)
     amounts = [figures.size(number) if what == "bytes" else f"{number:,} {what}" for what, number in grant.caps.items()]
@@ -145,7 +145,7 @@ def _accept(args: Namespace, terminal: Terminal) -> int:
     if terminal.as_json:
         terminal.json(grant_json(grant))
         return 0
-    terminal.say(f"{_party(grant.issuer_name, grant.issuer)} lets you {describe_grant(grant)}.")
+    terminal.say(f"{_party(grant.issuer_name, grant.issuer)} lets you {_describe_grant(grant)}.")
     terminal.tell("Compare that fingerprint with theirs.")
     return 0
 
@@ -182,7 +182,7 @@ def _grants(args: Namespace, terminal: Terminal) -> int:
             grant.id[:_SHOWN_OF_ID],
             "you" if grant.direction == "given" else grant.issuer_name or grant.issuer,
             "you" if grant.direction == "held" else grant.holder_name or grant.holder,
-            describe_grant(grant),
+            _describe_grant(grant),
             grant.state.replace("_", " "),
         ]
         for grant in grants

@@ -49,7 +49,7 @@ class Policy(Struct, frozen=True, kw_only=True):
         return None
 
 
-def check_policy(policy: Policy) -> Policy:
+def _check_policy(policy: Policy) -> Policy:
     """The policy with its words cleaned, or a sentence that says what is wrong with it."""
     for pattern in policy.namespaces:
         if not is_pattern(pattern):
@@ -75,6 +75,6 @@ def read_policy(log: EntryLog) -> Policy:
 
 
 def keep_policy(log: EntryLog, policy: Policy) -> Policy:
-    valid_policy = check_policy(policy)
+    valid_policy = _check_policy(policy)
     log.keep_state({STATE_NAME: msgspec.json.encode(valid_policy)})
     return valid_policy

@@ -16,7 +16,7 @@ def fate_of(repository: Repository, name: str, *, days: float, now: float) -> Fa
     commit = repository.commit(name)
     if commit is None or not repository.is_landed(commit):
         return Fate.UNKNOWN
-    if is_reverted(repository, commit):
+    if _is_reverted(repository, commit):
         return Fate.REVERTED
     tips = [tip for tip in repository.tips if tip != commit]
     if tips and all(repository.is_undone(commit, tip) for tip in tips):
@@ -28,7 +28,7 @@ def fate_of(repository: Repository, name: str, *, days: float, now: float) -> Fa
     return Fate.SURVIVED if has_lines else Fate.UNKNOWN
 
 
-def is_reverted(repository: Repository, commit: str, above: frozenset[str] = frozenset()) -> bool:
+def _is_reverted(repository: Repository, commit: str, above: frozenset[str] = frozenset()) -> bool:
     """True if a revert of it stands: one that was itself reverted does not."""
     chain = above | {commit}
-    return any(not is_reverted(repository, by, chain) for by in repository.reverts.get(commit, ()) if by not in chain)
+    return any(not _is_reverted(repository, by, chain) for by in repository.reverts.get(commit, ()) if by not in chain)

@@ -39,14 +39,14 @@ class HookCall(NamedTuple):
     limit_s: float
 
 
-def hook_group(hook: Hook, per_second: int = 1) -> dict[str, Any]:
+def _hook_group(hook: Hook, per_second: int = 1) -> dict[str, Any]:
     call: dict[str, Any] = {"type": "command", "command": hook.command, "timeout": hook.timeout_s * per_second}
     return {**({} if hook.matcher is None else {"matcher": hook.matcher}), HOOKS: [call]}
 
 
 def with_groups(text: str, hooks: Sequence[Hook], *, per_second: int = 1) -> str:
     """Exactly these of ours; a text that has them already comes back as it is."""
-    groups = [(hook.event, hook_group(hook, per_second)) for hook in hooks]
+    groups = [(hook.event, _hook_group(hook, per_second)) for hook in hooks]
     there = [(event, group) for event, _, group in _groups(text) if any(map(_calls_us, group[HOOKS]))]
     if _same(there, groups):
         return text

@@ -112,7 +112,7 @@ def make_graph(connection: TimedConnection, build: PgvectorBuild) -> None:
     )
     for table in tables.all:
         connection.execute(f"ANALYZE {table}")
-    reach, vectors = find_reach(connection, tables)
+    reach, vectors = _find_reach(connection, tables)
     if not reach:
         connection.execute(f"DROP INDEX IF EXISTS {tables.graph}")
     connection.execute(
@@ -120,7 +120,7 @@ def make_graph(connection: TimedConnection, build: PgvectorBuild) -> None:
     )
 
 
-def find_reach(connection: TimedConnection, tables: BuildTables) -> tuple[int, int]:
+def _find_reach(connection: TimedConnection, tables: BuildTables) -> tuple[int, int]:
     """How far searches must reach to find nearly all of the nearest, 0 where no reach is enough; and of how many."""
     connection.execute("BEGIN")
     connection.execute(f"SELECT {SCOPE}", scope_of(None))

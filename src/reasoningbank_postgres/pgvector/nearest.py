@@ -34,7 +34,7 @@ def compare_all(tables: BuildTables, columns: str, condition: str, values: Seque
 
 
 def walk_graph(tables: BuildTables, columns: str, condition: str, values: Sequence[Any], vector: str, k: int) -> Query:
-    """Nearly exact, for `graph_terms`; goes on until `k` rows pass."""
+    """Nearly exact, for `_graph_terms`; goes on until `k` rows pass."""
     text = (
         f"SELECT {columns}, vector <#> %s::halfvec AS far FROM {tables.vectors} WHERE {condition} "
         f"ORDER BY vector <#> %s::halfvec LIMIT {k}"
@@ -42,7 +42,7 @@ def walk_graph(tables: BuildTables, columns: str, condition: str, values: Sequen
     return text, (vector, *values, vector)
 
 
-def graph_terms(reach: int) -> Query:
+def _graph_terms(reach: int) -> Query:
     """Settings for the rest of a round trip, under which nothing but the graph is used, and so far."""
     settings = "".join(f", set_config('enable_{way}', 'off', true)" for way in ("seqscan", "bitmapscan", "sort"))
     # The way is the same whatever is asked: to plan it anew would take a tenth of the time.
@@ -57,7 +57,7 @@ class SearchWay:
         self._tables, self._k, self.passing = tables, k, passing
         self._said, self._values = condition_of(where, tables)
         self.by_graph = reach > 0 and passing > NARROW and k <= MOST_REACH
-        self.terms = [graph_terms(max(reach, k))] if self.by_graph else []
+        self.terms = [_graph_terms(max(reach, k))] if self.by_graph else []
         """Settings that are sent to the server before the query."""
 
     def is_listed(self, memories: int) -> bool:

@@ -30,7 +30,7 @@ _EXAMPLE = {
 }
 
 
-def memory_reply(item: Remembered, status: int = 200) -> Reply:
+def _memory_reply(item: Remembered, status: int = 200) -> Reply:
     return Reply(status=status, body=stored_json(item), etag=f'"{item.memory.revision}"')
 
 
@@ -41,7 +41,7 @@ def _sign(call: Call, draft: Mapping[str, Any]) -> dict[str, Any]:
 def _record(call: Call) -> Reply:
     draft = _sign(call, call.body)
     vector = draft.pop("vector", None)
-    return memory_reply(call.bank.record(vector=vector, **draft), 201)
+    return _memory_reply(call.bank.record(vector=vector, **draft), 201)
 
 
 def _record_many(call: Call) -> Reply:
@@ -51,15 +51,15 @@ def _record_many(call: Call) -> Reply:
 
 def _store(call: Call) -> Reply:
     options = _sign(call, call.body)
-    return memory_reply(call.bank.store(call.path["key"], options.pop("content"), **options))
+    return _memory_reply(call.bank.store(call.path["key"], options.pop("content"), **options))
 
 
 def _get(call: Call) -> Reply:
-    return memory_reply(call.bank.get(call.path["id"]))
+    return _memory_reply(call.bank.get(call.path["id"]))
 
 
 def _get_by_key(call: Call) -> Reply:
-    return memory_reply(call.bank.get(call.path["key"], namespace=call.bank.namespace))
+    return _memory_reply(call.bank.get(call.path["key"], namespace=call.bank.namespace))
 
 
 def _list(call: Call) -> Reply:
@@ -107,7 +107,7 @@ def _edit(call: Call) -> Reply:
     etag_revision = _revision_of(call.if_match)
     if etag_revision is not None and call.bank.get(call.path["id"]).memory.revision != etag_revision:
         raise Problem(412, "precondition_failed", "The memory changed since it was read: read it again first.")
-    return memory_reply(
+    return _memory_reply(
         call.bank.edit(
             call.path["id"], expected_revision=body_revision or etag_revision, editor=call.principal.origin, **changes
         )
@@ -131,7 +131,7 @@ def _forget(call: Call) -> Reply:
         check_may_revise(there.memory, there.trust, call.principal.origin)
         call.bank.erase(there.id)
         return Reply(status=204)
-    return memory_reply(call.bank.forget(call.path["id"], editor=call.principal.origin))
+    return _memory_reply(call.bank.forget(call.path["id"], editor=call.principal.origin))
 
 
 def _after_erasing(bank: Bank) -> None:
@@ -139,7 +139,7 @@ def _after_erasing(bank: Bank) -> None:
 
 
 def _restore(call: Call) -> Reply:
-    return memory_reply(call.bank.restore(call.path["id"], editor=call.principal.origin))
+    return _memory_reply(call.bank.restore(call.path["id"], editor=call.principal.origin))
 
 
 def _revisions(call: Call) -> Reply:

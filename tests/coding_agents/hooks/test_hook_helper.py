@@ -69,7 +69,7 @@ def test_a_session_starts_the_helper_and_its_first_prompt_is_answered_by_it(desk
     code = (
         "import os, sys; sys.argv = ['reasoningbank', 'hook', 'claude-code'];"
         "os._exit = lambda code: sys.exit(code);"
-        "from reasoningbank.cli.entry import main\n"
+        "from reasoningbank_coding_agents.entry import main\n"
         "from reasoningbank_coding_agents import hooking; hooking.LONGEST_WARM_S = 60.0\n"
         "try: main()\n"
         "finally: print('reasoningbank.bank.bank' in sys.modules)"

@@ -62,19 +62,21 @@ def test_a_hook_asks_the_server_and_opens_no_bank_itself(desktop) -> None:
     code = (
         "import os, sys; sys.argv = ['reasoningbank', 'hook', 'claude-code'];"
         "os._exit = lambda code: sys.exit(code);"
-        "from reasoningbank.cli.entry import main\n"
+        "from reasoningbank_coding_agents.entry import main\n"
         "from reasoningbank_coding_agents import hooking; hooking.LONGEST_WARM_S = 60.0\n"
         "try: main()\n"
-        "finally: print(*[name for name in sys.modules if name.split('.')[0] in ('reasoningbank', 'numpy', 'apsw')])"
+        "finally: print(*[name for name in sys.modules if name.startswith(('reasoningbank', 'numpy', 'apsw'))])"
     )
     raw = json.dumps(desktop.payload("UserPromptSubmit", "s9", prompt=PROMPT))
     done = subprocess.run([sys.executable, "-c", code], input=raw, env=desktop.env(), capture_output=True, text=True)
     said, modules = done.stdout.splitlines()
     assert "uv run pytest" in said
     assert modules.split() == [
+        "reasoningbank_coding_agents",
         "reasoningbank",
         "reasoningbank.cli",
         "reasoningbank.cli.entry",
+        "reasoningbank_coding_agents.entry",
         "reasoningbank.location",
         "reasoningbank_coding_agents.hooking",
         "reasoningbank_coding_agents.hook_client",

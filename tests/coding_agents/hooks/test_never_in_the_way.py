@@ -306,18 +306,19 @@ def test_a_hook_that_is_off_loads_nothing(desktop) -> None:
     code = (
         "import os, sys; sys.argv = ['reasoningbank', 'hook', 'claude-code'];"
         "os._exit = lambda code: sys.exit(code);"
-        "from reasoningbank.cli.entry import main\n"
+        "from reasoningbank_coding_agents.entry import main\n"
         "try: main()\n"
         "finally: print(*[name for name in sys.modules if name.startswith('reasoningbank')], 'json' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], input="{}", env=desktop.env(), capture_output=True, text=True)
     assert done.stdout.split() == [
+        "reasoningbank_coding_agents",
         "reasoningbank",
         "reasoningbank.cli",
         "reasoningbank.cli.entry",
+        "reasoningbank_coding_agents.entry",
         "reasoningbank.location",
         "reasoningbank_coding_agents.hooking",
-        "reasoningbank_coding_agents",
         "reasoningbank_coding_agents.off_switch",
         "False",
     ]

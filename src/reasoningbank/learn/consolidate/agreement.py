@@ -43,7 +43,7 @@ def says_the_same(wording: Wording, other: Wording, rules: Rules = RULES) -> flo
         return 1.0
     if wording.is_cut or other.is_cut or _exactly(wording) != _exactly(other):
         return None
-    if opposites_between(wording, other) or opposed(wording.claims, other.claims):
+    if _opposites_between(wording, other) or opposed(wording.claims, other.claims):
         return None
     return _overlap(wording, other, rules)
 
@@ -67,7 +67,7 @@ def contradiction(wording: Wording, other: Wording, rules: Rules = RULES) -> Con
 def _between_texts(wording: Wording, other: Wording, rules: Rules) -> Contradiction | None:
     if min(len(wording.words - other.words), len(other.words - wording.words)) > _MOST_OPPOSED:
         return None
-    is_flipped = (wording.denies != other.denies) != (len(opposites_between(wording, other)) % 2 == 1)
+    is_flipped = (wording.denies != other.denies) != (len(_opposites_between(wording, other)) % 2 == 1)
     if (wording.avoids != other.avoids) != is_flipped:
         return _opposite(wording, other, rules)
     if wording.avoids == other.avoids and not is_flipped:
@@ -80,7 +80,7 @@ _MOST_OPPOSED = 3
 _OPPOSED = tuple((word, other, stem(word), stem(other)) for word, other in OPPOSITES)
 
 
-def opposites_between(wording: Wording, other: Wording) -> list[tuple[str, str]]:
+def _opposites_between(wording: Wording, other: Wording) -> list[tuple[str, str]]:
     """Pairs of opposites of which each text has one and not the other."""
     mine, theirs = wording.words - other.words, other.words - wording.words
     if not mine or not theirs:
@@ -137,7 +137,7 @@ def _likeness(word: str, other: str) -> float:
 
 def _opposite(wording: Wording, other: Wording, rules: Rules) -> Contradiction | None:
     another_thing = wording.literals - other.literals and other.literals - wording.literals
-    pairs = opposites_between(wording, other)
+    pairs = _opposites_between(wording, other)
     # The same negations in another place: a reason that was moved to a sentence of its own turns nothing around.
     only_moved = not pairs and _negations(wording) == _negations(other)
     if another_thing or only_moved or wording.qualifiers != other.qualifiers:

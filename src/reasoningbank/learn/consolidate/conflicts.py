@@ -29,7 +29,7 @@ def conflicts_among(members: Sequence[Member], pairs: Iterable[Pair], web: Web) 
     links: list[Link] = []
     for a, b, cosine in sorted(pairs, key=lambda pair: -pair[2]):
         member, other = members[a], members[b]
-        if not may_disagree(member, other):
+        if not _may_disagree(member, other):
             continue
         why = contradiction(member.wording, other.wording)
         if why is None:
@@ -64,7 +64,7 @@ def pairs_by_claim(members: Sequence[Member]) -> set[tuple[int, int]]:
     return {(a, b) for a, b in candidates if opposed(members[a].wording.claims, members[b].wording.claims)}
 
 
-def may_disagree(member: Member, other: Member) -> bool:
+def _may_disagree(member: Member, other: Member) -> bool:
     if Trust.UNTRUSTED in (member.trust, other.trust) or FACT in member.memory.tags or FACT in other.memory.tags:
         return False
     return member.memory.namespace == other.memory.namespace

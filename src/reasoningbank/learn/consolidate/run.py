@@ -79,7 +79,7 @@ def consolidate(
     if wish.if_due and not schedule.due(context, namespace, every_s=context.settings.confidence.decay_interval_s):
         nothing = Plan(namespace=namespace, at=context.clock(), considered=0)
         return Consolidated(plan=nothing, run=None, applied=0, due=False)
-    plan = make_plan(context, space, namespace, parts)
+    plan = _make_plan(context, space, namespace, parts)
     if wish.dry_run:
         return Consolidated(plan=plan, run=None, applied=0)
     act_count, leftovers, run = 0, list[str](), context.ids.new("con")
@@ -115,7 +115,7 @@ def faded_in(context: BankContext, namespace: str | None) -> list[Faded]:
     return list_faded(context, _namespace(context, namespace))
 
 
-def make_plan(context: BankContext, space: Space, namespace: str, parts: frozenset[str]) -> Plan:
+def _make_plan(context: BankContext, space: Space, namespace: str, parts: frozenset[str]) -> Plan:
     with context.store.read(context.tenant) as reader:
         pool = members(context, reader, namespace)
         before, edges = read_settled(reader), edges_in(reader)

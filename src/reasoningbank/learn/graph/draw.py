@@ -72,10 +72,10 @@ class _Act:
 
 def is_quoted(turn: Done) -> bool:
     """True if words of a result may come into the drawing: of a failure, or of sentences that may tell of events."""
-    return tells_sentences(turn.result) or is_failure(EpisodeStep(action=turn.action, result=turn.result, ok=turn.ok))
+    return _tells_sentences(turn.result) or is_failure(EpisodeStep(action=turn.action, result=turn.result, ok=turn.ok))
 
 
-def tells_sentences(result: str) -> bool:
+def _tells_sentences(result: str) -> bool:
     return len(result) <= LONGEST_OUTPUT_WITH_EVENTS_CHARS and result.lstrip()[:1] not in ("{", "[", "<")
 
 
@@ -193,7 +193,7 @@ class _Pen:
         self._sources.read(sources_of_call(turn.action, action.given), ref, action, self._who.agent_origin)
         if action.status == COMPLETE:
             self._seen.give_back(ref, turn.result)
-            if tells_sentences(turn.result):
+            if _tells_sentences(turn.result):
                 self.events.find(turn.result, f"tool:{action.name}", ref)
         self._acts.append(step)
         self._of_request.append(step)

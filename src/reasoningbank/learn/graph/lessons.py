@@ -25,7 +25,7 @@ MOST_NODES = 2
 _LEAST_SHARED = 3
 
 
-def session_ids_of(context: BankContext, namespace: str, conv_id: str) -> list[str]:
+def _session_ids_of(context: BankContext, namespace: str, conv_id: str) -> list[str]:
     """The sessions under which a conversation may have been kept: by its id, or as the chat of that id."""
     session_id = derived_id("trj", f"{context.tenant}\n{namespace}\n{CHAT}{conv_id}")
     return [conv_id, session_id] if conv_id.startswith("trj_") else [session_id]
@@ -37,7 +37,7 @@ def teach_known(
     """Join nodes of a conversation to what its session has taught; the ids of those lessons."""
     if not nodes:
         return ()
-    sessions = [*([session] if session else []), *session_ids_of(context, nodes[0].namespace, conv_id)]
+    sessions = [*([session] if session else []), *_session_ids_of(context, nodes[0].namespace, conv_id)]
     memories = writer.select(Memory, {"source": sorted(set(sessions)), "state": State.ACTIVE})
     return tuple(memory.id for memory in memories if _teach(context, writer, nodes, memory))
 
@@ -57,7 +57,7 @@ def teach_distilled(context: BankContext, writer: Writer, session: str | None, m
 
 
 def _teach(context: BankContext, writer: Writer, nodes: Sequence[Node], memory: Memory) -> bool:
-    taught_by = nodes_behind(nodes, memory)
+    taught_by = _nodes_behind(nodes, memory)
     how = "warned of what the lesson says" if memory.outcome.value == "failure" else "taught the lesson"
     for node in taught_by:
         edge = Edge(
@@ -78,7 +78,7 @@ def _teach(context: BankContext, writer: Writer, nodes: Sequence[Node], memory: 
     return bool(taught_by)
 
 
-def nodes_behind(nodes: Sequence[Node], memory: Memory) -> list[Node]:
+def _nodes_behind(nodes: Sequence[Node], memory: Memory) -> list[Node]:
     """The nodes that a lesson was learned from: those that say what it quotes, or share most of its words."""
     evidence = memory.metadata.get("evidence")
     if evidence == memory.content:

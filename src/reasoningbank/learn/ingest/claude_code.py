@@ -89,7 +89,7 @@ def is_turn(record: Mapping[str, Any]) -> bool:
     )
 
 
-def is_by_program(record: Mapping[str, Any]) -> bool:
+def _is_by_program(record: Mapping[str, Any]) -> bool:
     """True if a record of the user was made by the program around the agent: a task that ended, a timer, a peer."""
     origin = record.get("origin")
     kind = origin.get("kind") if isinstance(origin, Mapping) else None
@@ -99,7 +99,7 @@ def is_by_program(record: Mapping[str, Any]) -> bool:
 
 def prompt_of(turn: Mapping[str, Any]) -> str:
     """The words that the user wrote in person; "" where there are none."""
-    if turn.get("type") != "user" or not isinstance(turn.get("message"), Mapping) or is_by_program(turn):
+    if turn.get("type") != "user" or not isinstance(turn.get("message"), Mapping) or _is_by_program(turn):
         return ""
     return own_words_out(plain(turn["message"].get("content")))
 
@@ -113,7 +113,7 @@ def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str)
     interruptions = calls_then = 0
     for turn in turns:
         content = turn["message"].get("content")
-        message = "" if is_by_program(turn) else plain(content)
+        message = "" if _is_by_program(turn) else plain(content)
         interruptions += turn["type"] == "user" and injected_out(message).startswith("[Request interrupted")
         text = words_of(turn["type"], message)
         if text:

@@ -139,7 +139,7 @@ def episode_of(session: str | None, items: Sequence[Mapping[str, Any]], namespac
     for item in items:
         payload = item["payload"]
         calls_then = len(calls) if prompt_of(item) else calls_then
-        completion = completed_call(item)
+        completion = _completed_call(item)
         if completion is not None:
             # What the program says of a command is whole; the model may have been told that it goes on.
             results[completion[0]] = completion[1]
@@ -205,7 +205,7 @@ def _steps(calls: Mapping[str, CodexCall], results: Mapping[str, CallResult]) ->
             yield _step(action, result, call.tool, call_id, goal_of_call(call.given))
         for number, edit in enumerate(edits):
             own_id = f"{call_id}#{number}" if number else call_id
-            yield _step(edit.action, patch_result_of(result.text, result.ok), edit.tool, own_id)
+            yield _step(edit.action, _patch_result_of(result.text, result.ok), edit.tool, own_id)
 
 
 def _step(
@@ -245,14 +245,14 @@ def result_of(output: object) -> CallResult:
     )
 
 
-def patch_result_of(text: str, ok: bool | None) -> CallResult:
+def _patch_result_of(text: str, ok: bool | None) -> CallResult:
     """The result of a patch, which tells its failure in words, and inside a shell call has a head of its own."""
     result = result_of(text)
     well = ok if result.ok is None else result.ok
     return result._replace(ok=False if well is None and _BAD_PATCH.match(result.text) else well)
 
 
-def completed_call(item: Mapping[str, Any]) -> tuple[str, CallResult] | None:
+def _completed_call(item: Mapping[str, Any]) -> tuple[str, CallResult] | None:
     """The call that an item of the program completes, and how it ended; None for any other record."""
     payload = item.get("payload")
     completion = (

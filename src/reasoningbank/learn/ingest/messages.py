@@ -95,7 +95,7 @@ def take(message: object, talk: Conversation) -> None:
 def _whole_sessions(values: Iterable[Any]) -> Iterator[_Session]:
     before: _Session | None = None
     for value in values:
-        session = session_in(value)
+        session = _session_in(value)
         if session is None:
             continue
         if before is None:
@@ -111,7 +111,7 @@ def _whole_sessions(values: Iterable[Any]) -> Iterator[_Session]:
         yield before
 
 
-def session_in(value: object) -> _Session | None:
+def _session_in(value: object) -> _Session | None:
     if is_message(value):
         return _Session(messages=(value,), about={})
     if isinstance(value, list):
@@ -151,12 +151,12 @@ def _outline(message: object) -> tuple[str, str]:
 
 
 def _holds(is_own: Callable[[object], bool], value: object) -> bool:
-    session = session_in(value)
+    session = _session_in(value)
     return session is not None and any(map(is_own, session.messages))
 
 
 def _holds_any(value: object) -> bool:
-    return session_in(value) is not None
+    return _session_in(value) is not None
 
 
 def _reader(name: str, about: str, is_own: Callable[[object], bool]) -> TranscriptFormat:

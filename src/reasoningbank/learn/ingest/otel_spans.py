@@ -19,21 +19,21 @@ _SPANS = ("resourceSpans", "resource_spans", "scopeSpans", "scope_spans", "spans
 _ANSWERED_LATER = ("invoke_agent", "create_agent", "invoke_workflow")
 
 
-def is_span(value: object) -> bool:
+def _is_span(value: object) -> bool:
     """A span that speaks of a model or a tool, or a list of such, nested as OTLP nests them."""
-    return any(_speaks(span) for span in spans_in(value))
+    return any(_speaks(span) for span in _spans_in(value))
 
 
-def spans_in(value: object) -> Iterator[Mapping[str, Any]]:
+def _spans_in(value: object) -> Iterator[Mapping[str, Any]]:
     if isinstance(value, list):
         for part in value:
-            yield from spans_in(part)
+            yield from _spans_in(part)
     elif isinstance(value, Mapping):
         if "attributes" in value and any(name in value for name in ("name", "spanId", "span_id", "context")):
             yield value
             return
         for name in _SPANS:
-            yield from spans_in(value.get(name))
+            yield from _spans_in(value.get(name))
 
 
 def _speaks(span: Mapping[str, Any]) -> bool:
@@ -43,10 +43,10 @@ def _speaks(span: Mapping[str, Any]) -> bool:
     )
 
 
-def sessions_of_spans(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
+def _sessions_of_spans(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for value in values:
-        for span in filter(_speaks, spans_in(value)):
+        for span in filter(_speaks, _spans_in(value)):
             groups.setdefault(_session_of(span), []).append(span)
     for spans in groups.values():
         yield from sessions_in(_lists(sorted(spans, key=_began)), namespace)
@@ -90,7 +90,7 @@ def _began(span: Mapping[str, Any]) -> tuple[int, str]:
 FORMAT = TranscriptFormat(
     name="otel",
     about="OpenTelemetry spans with `gen_ai.*` attributes or events (OTLP JSON, or lists of spans)",
-    knows=is_span,
-    episodes=sessions_of_spans,
+    knows=_is_span,
+    episodes=_sessions_of_spans,
     hint="Were contents captured? Instrumentations keep messages out of spans unless they are told otherwise.",
 )

@@ -31,7 +31,7 @@ _EXAMPLES_FOLLOW = pattern(r"\bexamples?\b[^\n]{0,60}[:.]", re.IGNORECASE)
 _ASKED_BY_NAME = ("question", "task", "query", "instruction", "goal", "input")
 
 
-def is_react(value: object) -> bool:
+def _is_react(value: object) -> bool:
     return any(_has_turns(text) for text in _texts(value))
 
 
@@ -47,8 +47,8 @@ def _texts(value: object) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-def react_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
-    for value in filter(is_react, values):
+def _react_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
+    for value in filter(_is_react, values):
         about = value if isinstance(value, Mapping) else {}
         request = next((about[name] for name in _ASKED_BY_NAME if isinstance(about.get(name), str)), "")
         for text in filter(_has_turns, _texts(value)):
@@ -117,6 +117,6 @@ def _parts(text: str) -> Iterator[tuple[str, str]]:
 FORMAT = TranscriptFormat(
     name="react",
     about="text with `Thought:`, `Action:`, `Observation:`, numbered or not",
-    knows=is_react,
-    episodes=react_in,
+    knows=_is_react,
+    episodes=_react_in,
 )

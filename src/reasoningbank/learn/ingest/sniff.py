@@ -55,12 +55,12 @@ def transcript_in(
 ) -> tuple[TranscriptFormat, Iterator[Episode]]:
     """The format of a file, and its episodes; `format_name` is its format, where the caller knows better."""
     values = values_in(path)
-    reader = _reader_for(path, values) if format_name is None else reader_named(format_name)
+    reader = _reader_for(path, values) if format_name is None else _reader_named(format_name)
     parts = chain.from_iterable(parts_known(value, reader.takes or reader.knows) for value in values)
     return reader, reader.episodes(parts, namespace)
 
 
-def reader_named(name: str) -> TranscriptFormat:
+def _reader_named(name: str) -> TranscriptFormat:
     for reader in TABLE:
         if reader.name == name:
             return reader

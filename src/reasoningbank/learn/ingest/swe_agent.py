@@ -21,7 +21,7 @@ _SEEN = ("observation", "result", "output", "obs")
 _ASKED = ("problem_statement", "task", "question", "query", "goal", "instruction", "intent", "issue")
 
 
-def is_trajectory(value: object) -> bool:
+def _is_trajectory(value: object) -> bool:
     return bool(_steps(value))
 
 
@@ -37,8 +37,8 @@ def _is_step(value: object) -> bool:
     return isinstance(value, Mapping) and "action" in value and any(name in value for name in _SEEN)
 
 
-def trajectories_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
-    for value in filter(is_trajectory, values):
+def _trajectories_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
+    for value in filter(_is_trajectory, values):
         info = value["info"] if isinstance(value.get("info"), Mapping) else {}
         talk = Conversation()
         talk.say("user", _request_in(value))
@@ -83,6 +83,6 @@ def _request_in(value: Mapping[str, Any]) -> str:
 FORMAT = TranscriptFormat(
     name="swe-agent",
     about="SWE-agent's `.traj`, and lists of steps with `action` and `observation`",
-    knows=is_trajectory,
-    episodes=trajectories_in,
+    knows=_is_trajectory,
+    episodes=_trajectories_in,
 )

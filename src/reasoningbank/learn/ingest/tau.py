@@ -27,7 +27,7 @@ def tau_runs_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
         yield from _episode(run, run["traj"], wish, run.get("reward"), namespace)
 
 
-def is_tau2_results(value: object) -> bool:
+def _is_tau2_results(value: object) -> bool:
     return isinstance(value, Mapping) and (
         _is_simulation(value)
         or (isinstance(value.get("simulations"), list) and any(map(_is_simulation, value["simulations"])))
@@ -38,8 +38,8 @@ def _is_simulation(value: object) -> bool:
     return isinstance(value, Mapping) and "reward_info" in value and isinstance(value.get("messages"), list)
 
 
-def tau2_results_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
-    for value in filter(is_tau2_results, values):
+def _tau2_results_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
+    for value in filter(_is_tau2_results, values):
         tasks = value.get("tasks")
         task_by_id = {str(t.get("id")): t for t in tasks if isinstance(t, Mapping)} if isinstance(tasks, list) else {}
         for run in value.get("simulations", [value]):
@@ -83,7 +83,7 @@ FORMATS = (
     TranscriptFormat(
         name="tau2",
         about="results of tau2-bench (`simulations` with `messages` and `reward_info`)",
-        knows=is_tau2_results,
-        episodes=tau2_results_in,
+        knows=_is_tau2_results,
+        episodes=_tau2_results_in,
     ),
 )

@@ -58,7 +58,7 @@ class OfflineDistiller:
         if fact is not None:
             guesses = [step for step in steps if is_failure(step) and fixes.guessed_name(step, names)]
             fact = facts.with_guesses(fact, [quote(message(step.result), step.action, 100) for step in guesses])
-        mendings = find_mendings(steps, names, episode.task)
+        mendings = _find_mendings(steps, names, episode.task)
         fact_steps = [number for number in place.numbers if not called_tool(steps[number].action)] if place else []
         # Which files were edited, and how often, is nobody's way to do it again.
         way = None if any(map(edits_in, steps)) else solved.solution(episode, verdict, fact_steps)
@@ -73,7 +73,7 @@ class OfflineDistiller:
         steps = plain_steps(episode.steps)
         place = survey(steps)
         names = _names(facts.fact(place) if place else None)
-        return find_mendings(steps, names, episode.task).left_out
+        return _find_mendings(steps, names, episode.task).left_out
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         """Lessons of several runs, from those that went well first: what they teach, then what the others warn of."""
@@ -118,7 +118,7 @@ class Mendings:
     left_out: tuple[LeftOut, ...]
 
 
-def find_mendings(steps: Sequence[EpisodeStep], names: frozenset[str], task: str) -> Mendings:
+def _find_mendings(steps: Sequence[EpisodeStep], names: frozenset[str], task: str) -> Mendings:
     """Lessons about failures that were mended, and why others teach nothing.
 
     A failure that a fix tells of is not told again by a remedy, nor one of these by a fix in the code. `names` are

@@ -55,7 +55,7 @@ def find_remedies(steps: Sequence[EpisodeStep]) -> list[Remedy | LeftOut]:
             continue
         again = next(
             (later for later in range(number + 1, min(len(steps), number + 1 + FURTHEST_STEPS))
-             if is_same_action(step.action, steps[later].action)), None
+             if _is_same_action(step.action, steps[later].action)), None
         )  # fmt: skip
         if again is None or is_failure(steps[again]):
             continue
@@ -68,7 +68,7 @@ def find_remedies(steps: Sequence[EpisodeStep]) -> list[Remedy | LeftOut]:
     return list(by_kind.values())
 
 
-def is_same_action(action: str, other: str) -> bool:
+def _is_same_action(action: str, other: str) -> bool:
     """True if two actions do the same, however they were written."""
     return action == other or (not called_tool(action) and not called_tool(other) and does_the_same(action, other))
 

@@ -45,7 +45,7 @@ def wishes_in(episode: Episode) -> list[Lesson]:
     """The rules of a session in the order in which they were said; the same one once. None of one that hooks heard."""
     if kind_of(episode.origin) == HOOK:
         return []
-    is_case = is_served(episode.steps)
+    is_case = _is_served(episode.steps)
     by_key = {
         _key(wish): (wish, corrects)
         for wish, corrects in _user_texts(episode.messages)
@@ -54,7 +54,7 @@ def wishes_in(episode: Episode) -> list[Lesson]:
     return [_lesson(wish, key, corrects=corrects) for key, (wish, corrects) in list(by_key.items())[:MOST_WISHES]]
 
 
-def is_served(steps: Sequence[EpisodeStep]) -> bool:
+def _is_served(steps: Sequence[EpisodeStep]) -> bool:
     """True if somebody's case is dealt with: all that was done were calls of a service, and none of them at a desk
     with files and a shell.
     """

@@ -34,7 +34,7 @@ class FrameRefused:
 def read_message(data: bytes) -> dict[str, Any] | FrameRefused:
     if len(data) > MOST_BYTES:
         return too_large(data[:END_BYTES], data[-END_BYTES:])
-    request_id = request_id_at(data[:END_BYTES], data[-END_BYTES:])
+    request_id = _request_id_at(data[:END_BYTES], data[-END_BYTES:])
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -53,7 +53,7 @@ def read_message(data: bytes) -> dict[str, Any] | FrameRefused:
 def too_large(head: bytes, tail: bytes) -> FrameRefused:
     """A message of which only the ends were kept."""
     message = f"The message is larger than {MOST_BYTES:,} bytes. Send less in one call."
-    return FrameRefused(code=INVALID_REQUEST, message=message, id=request_id_at(head, tail))
+    return FrameRefused(code=INVALID_REQUEST, message=message, id=_request_id_at(head, tail))
 
 
 _ID = rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")'
@@ -63,14 +63,14 @@ _ID_FIRST = re.compile(rb"\s*\{\s*(?:" + _HEADER + rb"\s*,\s*){0,2}" + _ID + rb"
 _ID_LAST = re.compile(rb"[}\"]\s*,\s*" + _ID + rb"\s*(?:,\s*" + _HEADER + rb"\s*){0,2}\}\s*$")
 
 
-def request_id_at(head: bytes, tail: bytes) -> RequestId:
+def _request_id_at(head: bytes, tail: bytes) -> RequestId:
     """The id of a request that cannot be read: whoever sent it waits for an answer that names it."""
     match = _ID_FIRST.match(head) or _ID_LAST.search(tail)
     try:
         value = json.loads(match[1]) if match is not None else None
     except ValueError:
         return None
-    return value if is_request_id(value) else None
+    return value if _is_request_id(value) else None
 
 
 def _too_deep(value: Any) -> bool:
@@ -92,7 +92,7 @@ def _one_message(value: Any) -> dict[str, Any] | FrameRefused:
         return FrameRefused(code=INVALID_REQUEST, message="Batches are not supported: send one message at a time.")
     if not isinstance(value, dict):
         return FrameRefused(code=INVALID_REQUEST, message="A message must be a JSON object.")
-    request_id = value["id"] if is_request_id(value.get("id")) else None
+    request_id = value["id"] if _is_request_id(value.get("id")) else None
     fault = next((words for is_broken, words in _faults(value) if is_broken), None)
     return value if fault is None else FrameRefused(code=INVALID_REQUEST, message=fault, id=request_id)
 
@@ -107,14 +107,14 @@ def _faults(value: dict[str, Any]) -> list[tuple[bool, str]]:
     return [
         version,
         (not _is_text(method), "method must be text."),
-        ("id" in value and not is_request_id(value["id"]), "id must be text or a whole number."),
+        ("id" in value and not _is_request_id(value["id"]), "id must be text or a whole number."),
         ("result" in value or "error" in value, "A request has no result or error."),
         (not isinstance(value.get("params", {}), dict), "params must be an object."),
         ("id" in value and str(method).startswith("notifications/"), "A notification has no id."),
     ]
 
 
-def is_request_id(value: object) -> bool:
+def _is_request_id(value: object) -> bool:
     return _is_text(value) or (isinstance(value, int) and not isinstance(value, bool))
 
 

@@ -33,7 +33,7 @@ def _tokens(engine: Engine, where: tuple[Condition, ...]) -> list[AccessToken]:
     return [token_from(row) for row in engine.scan(selection)]
 
 
-def token_hash(*values: Any) -> bytes:
+def _token_hash(*values: Any) -> bytes:
     """Hash of the columns of a token's row, in their order."""
     text = json.dumps([value.hex() if isinstance(value, bytes) else value for value in values], ensure_ascii=False)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -51,7 +51,7 @@ def token_from(row: Row) -> AccessToken:
         created_at=created_at,
         expires_at=expires_at,
         revoked_at=revoked_at,
-        intact=kept_hash == token_hash(*row[:-1]),
+        intact=kept_hash == _token_hash(*row[:-1]),
     )
 
 
@@ -67,4 +67,4 @@ def put_token(rows: RowTransaction, token: AccessToken) -> None:
         None if token.expires_at is None else float(token.expires_at),
         None if token.revoked_at is None else float(token.revoked_at),
     )
-    rows.put(TOKENS, [(*row, token_hash(*row))], IfTaken.REPLACE)
+    rows.put(TOKENS, [(*row, _token_hash(*row))], IfTaken.REPLACE)

@@ -41,14 +41,14 @@ def read_file(place: Path, size: int, at: int) -> bytes:
         return file.read(min(size, max(0, file.size - at)), at)
 
 
-def log_beside(place: Path) -> Path:
+def _log_beside(place: Path) -> Path:
     return place.with_name(f"{place.name}-wal")
 
 
 def log_bytes(place: Path) -> int:
     """Bytes of the log beside a bank that could hold a change."""
     try:
-        size = log_beside(place).stat().st_size
+        size = _log_beside(place).stat().st_size
     except OSError:
         return 0
     return size if size > LOG_HEADER_BYTES + FRAME_HEADER_BYTES else 0
@@ -61,7 +61,7 @@ def check_pair(place: Path) -> None:
     for _ in range(_LOOKS):
         try:
             descriptor = os.open(
-                log_beside(place), os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+                _log_beside(place), os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
             )
         except FileNotFoundError:
             return
@@ -73,7 +73,7 @@ def check_pair(place: Path) -> None:
         if verdict is None:
             return
     raise BankReplaced(
-        f"{log_beside(place).name} beside {place} belongs to another file or to an earlier one: {verdict} Nothing was "
+        f"{_log_beside(place).name} beside {place} belongs to another file or to an earlier one: {verdict} Nothing was "
         f"opened or changed. To put a backup in its place, run 'reasoningbank recover BACKUP --bank {place}'; what is "
         "there is kept aside. To use the file without the log, move the log away."
     )
@@ -105,7 +105,7 @@ def check_head(place: Path, note: AcknowledgedNote | None, stamp: Stamp | None, 
     if note is None or stamp is None or head >= note.head or stamp.own not in (note.stamp.own, note.stamp.previous):
         return
     raise BankReplaced(
-        f"{place} ends at change {head:,}, and {note.head:,} were acknowledged: {log_beside(place).name} was taken "
+        f"{place} ends at change {head:,}, and {note.head:,} were acknowledged: {_log_beside(place).name} was taken "
         "away or cut, or an older copy lies here. Put the log back if you have it; else run 'reasoningbank recover "
         f"BACKUP --bank {place}'. To go on with what is left, copy {place.name} elsewhere and recover from that copy."
     )
@@ -117,8 +117,8 @@ def check_log_is_not_alone(place: Path) -> None:
     # only a log that is there before and after is alone.
     if log_bytes(place) and not _file_bytes(place) and log_bytes(place):
         raise BankReplaced(
-            f"{place} is {'empty' if place.exists() else 'gone'}, and its log {log_beside(place).name} is still there. "
-            f"Put the file back; or run 'reasoningbank recover BACKUP --bank {place}', which keeps the log aside; or "
+            f"{place} is {'empty' if place.exists() else 'gone'}, and its log {_log_beside(place).name} is still "
+            f"there. Put the file back; or run 'reasoningbank recover BACKUP --bank {place}', which keeps the log aside; or "
             "move the log away to begin anew."
         )
 

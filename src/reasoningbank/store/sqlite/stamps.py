@@ -52,7 +52,7 @@ class Stamp(NamedTuple):
         return cls(mark[len(MAGIC) : len(MAGIC) + NAME_BYTES], mark[len(MAGIC) + NAME_BYTES :])
 
 
-def kept_stamp(connection: apsw.Connection) -> Stamp | None:
+def _kept_stamp(connection: apsw.Connection) -> Stamp | None:
     """The stamp as a connection sees it, the log included."""
     row: Any = connection.execute("SELECT mark FROM stamp").fetchone()
     return None if row is None else Stamp.from_bytes(bytes(row[0]))
@@ -88,7 +88,7 @@ def reason_of_closing(cursor: apsw.Cursor) -> str | None:
 
 def renew_stamp(connection: apsw.Connection, *, fresh: bool = False) -> Stamp:
     """A stamp that follows the one there is; a `fresh` one follows none."""
-    before = None if fresh else kept_stamp(connection)
+    before = None if fresh else _kept_stamp(connection)
     stamp = Stamp(own=os.urandom(NAME_BYTES), previous=NOTHING if before is None else before.own)
     connection.execute("INSERT OR REPLACE INTO stamp (id, mark) VALUES (1, ?)", (stamp.packed,))
     return stamp
