@@ -118,8 +118,8 @@ def check_log_is_not_alone(place: Path) -> None:
     if log_bytes(place) and not _file_bytes(place) and log_bytes(place):
         raise BankReplaced(
             f"{place} is {'empty' if place.exists() else 'gone'}, and its log {_log_beside(place).name} is still "
-            f"there. Put the file back; or run 'reasoningbank recover BACKUP --bank {place}', which keeps the log aside; or "
-            "move the log away to begin anew."
+            f"there. Put the file back; or run 'reasoningbank recover BACKUP --bank {place}', which keeps the log "
+            "aside; or move the log away to begin anew."
         )
 
 
