@@ -99,19 +99,19 @@ def storm(weather: Weather) -> list[Promise]:
 
 
 WARM = (
-    "serve.http.server",
-    "serve.http.start",
-    "serve.mcp.http",
-    "agents.hook_listener",
-    "recall.search",
-    "index.embedded",
+    "reasoningbank_server.server",
+    "reasoningbank_server.start",
+    "reasoningbank.serve.mcp.http",
+    "reasoningbank_coding_agents.hook_listener",
+    "reasoningbank.recall.search",
+    "reasoningbank.index.embedded",
 )
 """Loaded once, before anybody is forked: a process that dies while importing tells nothing."""
 
 
 def _prepared(folder: Path) -> Place:
     for name in WARM:
-        import_module(f"reasoningbank.{name}")
+        import_module(name)
     for name in ("backups", "imports", "transcripts"):
         (folder / name).mkdir()
     place = Place(folder, _free_port())

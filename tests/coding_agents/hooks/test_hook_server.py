@@ -79,9 +79,9 @@ def test_a_hook_asks_the_server_and_opens_no_bank_itself(desktop) -> None:
         "reasoningbank_coding_agents.entry",
         "reasoningbank.location",
         "reasoningbank_coding_agents.hooking",
-        "reasoningbank_coding_agents.hook_client",
         "reasoningbank.core",
         "reasoningbank.core.agent_marks",
+        "reasoningbank_coding_agents.hook_client",
     ]
 
 
