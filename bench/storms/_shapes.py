@@ -17,7 +17,10 @@ from typing import Any
 
 from reasoningbank.core.patterns import pattern
 
-ROOMS = ("core", "guard", "recall", "learn", "agents", "exchange", "embed", "index")
+ROOMS = (
+    *(f"reasoningbank.{room}" for room in ("core", "guard", "recall", "learn", "exchange", "embed", "index")),
+    "reasoningbank_coding_agents",
+)
 FILLERS = (
     "", " ", "\n", "=", ":", "-", "_", ".", "/", ",", "\t", '"', "'", "\\", "\\n", "+", "%41", "a", "A1", "0", "é",
     "\u200b", " x ", "=x ", ": 'y' ", "='A1b2C3d4E5' ", ":A1b2C3d4", '="', "A1b2C3d4data:",
@@ -36,7 +39,7 @@ def sources() -> list[str]:
     """Every pattern that a module of the package keeps, alone or in a list, as it is written."""
     found: dict[str, None] = {}
     for room in ROOMS:
-        package = importlib.import_module(f"reasoningbank.{room}")
+        package = importlib.import_module(room)
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if ".adapters." not in module.name:
                 for value in vars(importlib.import_module(module.name)).values():
