@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -83,7 +84,7 @@ def test_a_command_at_which_nobody_types_only_proposes(rb, person):
 @pytest.mark.skipif(not HAS_PROCESSES, reason="this system does not tell of the processes above")
 def test_taking_the_mark_out_of_a_commands_environment_does_not_make_a_person(rb, person, terminal):
     rb("rules", "add", "Use tabs.", stdin=b"")
-    command = f"env -u CLAUDECODE {sys.executable} -m reasoningbank rules keep all; true"
+    command = f"env -u CLAUDECODE {shlex.quote(sys.executable)} -m reasoningbank rules keep all; true"
     env = {**os.environ, "CLAUDECODE": "1"}
     said = subprocess.run(["sh", "-c", command], stdin=terminal, env=env, capture_output=True, text=True, timeout=300)
     assert "an agent runs this command (CLAUDECODE)" in said.stderr
