@@ -56,7 +56,7 @@ class BankThread:
         self._are_rights_old = False
         self._took_at = self._pouring_since = -SETTLE_S
         self.unapplied = RefusalTally()
-        """What of others was not applied."""
+        """Entries of others that were not applied."""
 
     def start(self) -> None:
         runner = ThreadPoolExecutor(1, thread_name_prefix="bus-bank")

@@ -93,7 +93,7 @@ class Follower:
         """Memories that were just absorbed, so that embedding them needs no second look: bounded, for one run only."""
         self._kept_position: FollowerPosition | None = None
         self.begins = False
-        """Whether it has found the index empty, so that all of it was built."""
+        """True if it has found the index empty, so that all of it was built."""
         self._counting = threading.Lock()
         self._wanted = 0
         """Threads that wait for the right to write the index."""

@@ -114,7 +114,7 @@ class IndexChoice:
     # ------------------------------------------------------------ changing
 
     def unfinished(self) -> KeptIndex | None:
-        """What a reindex has begun to fill."""
+        """The build that a reindex has begun to fill."""
         text = self._store.setting(UNFINISHED)
         return parse_kept_index(text) if text else None
 
@@ -131,7 +131,7 @@ class IndexChoice:
     def next_build(
         self, current: KeptIndex, embedder: str | None, dimension: int | None, engine: str | None
     ) -> KeptIndex:
-        """What a reindex fills where it is asked for these."""
+        """The build that a reindex with this embedder and engine will fill."""
         identity = find_identity(self._wish(embedder, dimension, current.identity), self._config)
         return current.next_build(identity, engine or current.engine, self._store.info.bank)
 

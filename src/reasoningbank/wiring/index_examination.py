@@ -39,7 +39,7 @@ class IndexExamination:
         return info and replace(info, engine=kept.engine)
 
     def damage(self) -> list[Damage]:
-        """What of the index does not match its checksums or the records. Nothing is repaired, and none is built."""
+        """Parts of the index that do not match their checksums or the records. Repairs nothing, and builds none."""
         from reasoningbank.recall.experience import TaskFollower
         from reasoningbank.recall.graph_index import GraphFollower
         from reasoningbank.recall.index_follower import Follower

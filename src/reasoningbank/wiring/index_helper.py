@@ -30,14 +30,14 @@ MANY = 2_000
 CHEAP_EMBEDDERS = frozenset({"hash"})
 """A model takes longer for each text than the rest of an import together, and uses every processor as it is."""
 MODULE = "reasoningbank.wiring.following_process"
-"""What runs in it."""
+"""The program of the second process."""
 _END_WITHIN_S = 5.0
 Counted = Callable[[int], None]
 """Told how many came in so far."""
 
 
 def _may_help(location: Location, kept: KeptIndex) -> bool:
-    """Whether a second process could take work over, and whether there is a processor for it."""
+    """True if a second process could take work over, and there is a processor for it."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     is_ours = bool(sys.executable) and not getattr(sys, "frozen", False)
     in_files = location.state is not None and not location.is_remote and kept.is_in_files

@@ -41,7 +41,7 @@ class BuildsMaker:
 
     @property
     def outlive_process(self) -> bool:
-        """Whether somebody may open the bank again, as nobody does with one in memory."""
+        """True if somebody may open the bank again, as nobody does with one in memory."""
         return self._location.state is not None
 
     def faults(self) -> faults_of:

@@ -28,13 +28,13 @@ class KeptIndex:
     engine: str = DEFAULT_INDEX
     """The URL of an engine, without any password."""
     mark: str = ""
-    """What the names of this bank's indexes in a server begin with."""
+    """Prefix of the names of this bank's indexes in a server."""
     bank: str = ""
     """Which bank it is of, as `StoreInfo.bank` has it. Of one in files beside the bank nobody asks."""
 
     @property
     def is_in_files(self) -> bool:
-        """Whether it lies beside the bank, where no other bank looks for it."""
+        """True if it lies beside the bank, where no other bank looks for it."""
         return self.engine == DEFAULT_INDEX
 
     def __str__(self) -> str:
@@ -56,14 +56,14 @@ class KeptIndex:
         return make_kept_index(self.identity, self.engine, bank)
 
     def next_build(self, identity: EmbedderIdentity, engine: str, bank: str) -> KeptIndex:
-        """What a reindex fills: in the same engine the next build, which lies beside this one."""
+        """The build that a reindex fills: in the same engine the next one, which lies beside this one."""
         if engine == self.engine:
             return replace(self, identity=identity, build=self.build + 1)
         return make_kept_index(identity, engine, bank)
 
 
 def make_kept_index(identity: EmbedderIdentity, engine: str, bank: str) -> KeptIndex:
-    """By chance, so that a bank never takes an index that another one left for its own."""
+    """Names a new index with a random mark, so that no bank opens another's."""
     build = (1 << 32) + int.from_bytes(os.urandom(4), "big")
     if engine == DEFAULT_INDEX:
         return KeptIndex(identity=identity, build=build)

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def find_move(bank: Bank) -> BankMoved | None:
-    """What a writer would be told; None for a bank that was not moved. Asked anew each time: it may be moved in use."""
+    """The refusal that a writer would get; None for a bank that was not moved. Asked anew each time: it may be moved
+    in use.
+    """
     closed = why_closed(bank.context.store)
     return closed if isinstance(closed, BankMoved) else None
 

@@ -46,7 +46,7 @@ class Reindexing:
             return self._fill(self._target(embedder, dimension, engine), progress)
 
     def _target(self, embedder: str | None, dimension: int | None, engine: str | None) -> KeptIndex:
-        """What a reindex fills: what an interrupted one has begun, where that is the same."""
+        """The build that a reindex fills: the one that an interrupted reindex has begun, where that is the same."""
         current, begun = self._choice.in_force(), self._choice.unfinished()
         target = self._choice.next_build(current, embedder, dimension, engine)
         if begun is not None and begun.engine != current.engine:

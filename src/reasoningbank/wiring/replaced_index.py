@@ -1,4 +1,4 @@
-"""What becomes of the index of a bank when another one takes its place: it goes, wherever it is kept."""
+"""Removes the index of a bank when another one takes its place, wherever it is kept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def find_kept_index(location: Location) -> KeptIndex | None:
-    """What the bank that is there keeps its index in, as far as it can be read."""
+    """The engine and build in which the bank that is there keeps its index, as far as it can be read."""
     backend = backend_of(location)
     try:
         if not backend.exists(location):

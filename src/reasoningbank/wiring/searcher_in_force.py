@@ -129,7 +129,7 @@ class SearcherInForce:
                         searcher.close()
 
     def _is_in_place(self) -> bool:
-        """Whether the open index lies where it was opened."""
+        """True if the open index lies where it was opened."""
         if self._opened_builds is None or self._open_place is None:
             return False
         return self._opened_builds[1].place(self._open_name) == self._open_place[1]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reasoningbank.recall.search import Searcher
 
 TASKS, GRAPH = "tasks", "graph"
-"""What lies beside the index of memories."""
+"""Names of the indexes that lie beside the index of memories."""
 ANEW_WAIT_S = 1.0
 """How long somebody who found an index spoiled waits for another process that may be mending it."""
 

@@ -32,7 +32,7 @@ def _state(location: Location) -> str:
 
 
 def _doctor(examined: ExaminedBank) -> Iterator[Check]:
-    """Whether its key can be used, and whether a node is up."""
+    """Checks that its key can be used, and tells whether a node is up."""
     from reasoningbank_bus.extra import require_bus
 
     folder = examined.location.folder("bus")

@@ -72,9 +72,9 @@ class Peer:
         """Its open questions: the channels on which they are answered, and when they came."""
         self.counts: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
-        """What we refused of it, by code."""
+        """Refusals of its entries here, by code."""
         self.refuses_ours: Counter[str] = Counter()
-        """What it refused of our own, by code."""
+        """Refusals of our entries there, by code."""
         self.second_told = -1e9
         """When it said that another machine came to it with our key."""
         self.unhelpful_until = 0.0

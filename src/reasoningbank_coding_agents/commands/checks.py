@@ -51,7 +51,7 @@ def _doctor(examined: ExaminedBank) -> Iterator[Check]:
 
 
 def _installed(location: Location) -> Iterator[Check]:
-    """What is installed into coding agents is tried out, the user's and this project's."""
+    """Findings about what is installed into coding agents, the user's and this project's, each tried out."""
     from reasoningbank_coding_agents.hosts import NAMES
     from reasoningbank_coding_agents.install.checking import findings, named_option
     from reasoningbank_coding_agents.places import targets

@@ -10,7 +10,7 @@ APPLICATION_ID = 0x52424E4B  # "RBNK", so that a foreign SQLite file is recognis
 OLDEST_VERSION = 18
 """The first version that was released."""
 MIGRATIONS: tuple[tuple[str, ...], ...] = ()
-"""What each later version changes, in order."""
+"""Statements of each later version, in order."""
 SCHEMA_VERSION = OLDEST_VERSION + len(MIGRATIONS)
 
 
