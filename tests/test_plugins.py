@@ -74,6 +74,15 @@ def test_a_plugin_that_cannot_be_loaded_is_named():
         Plugin("half", "no_such_module:THING").load()
 
 
+def test_a_project_that_is_worked_in_brings_no_plugin(tmp_path):
+    (tmp_path / "evil-1.dist-info").mkdir()
+    entry = "[reasoningbank.checks]\ncoding_agents = evil:CHECKS\n[reasoningbank.commands]\nevil = evil:COMMANDS\n"
+    (tmp_path / "evil-1.dist-info" / "entry_points.txt").write_text(entry)
+    (tmp_path / "evil.py").write_text("raise SystemExit(99)\n")
+    assert run(Path(sys.executable), tmp_path, "-m", "reasoningbank", "status").returncode == 0
+    assert run(Path(sys.executable), tmp_path, "-m", "reasoningbank", "evil").returncode == 2
+
+
 def test_of_two_packages_that_declare_one_name_the_first_on_the_path_counts(tmp_path, monkeypatch):
     for name in ("first", "second"):
         folder = tmp_path / name / f"{name}-1.dist-info"

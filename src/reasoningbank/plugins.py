@@ -38,16 +38,19 @@ def plugins(group: str) -> dict[str, Plugin]:
 @cache
 def _entry_points(path: tuple[str, ...]) -> dict[str, list[Plugin]]:
     groups: dict[str, list[Plugin]] = {}
+    # `python -m` puts the folder that somebody works in on the path: what lies in a project is no installed package.
     for folder in dict.fromkeys(path):
         try:
-            names = sorted(os.listdir(folder or "."))  # noqa: PTH208 - loading pathlib costs more than all of this
+            if not folder or os.path.samefile(folder, "."):  # noqa: PTH121 - as below
+                continue
+            names = sorted(os.listdir(folder))  # noqa: PTH208 - loading pathlib costs more than all of this
         except OSError:
             continue  # an archive, or a folder that is gone
         for name in names:
             if not name.endswith((".dist-info", ".egg-info")):
                 continue
             try:
-                with open(f"{folder or '.'}/{name}/entry_points.txt", encoding="utf-8") as file:  # noqa: PTH123 - likewise
+                with open(f"{folder}/{name}/entry_points.txt", encoding="utf-8") as file:  # noqa: PTH123 - likewise
                     text = file.read()
             except (OSError, UnicodeError):
                 continue
